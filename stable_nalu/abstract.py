@@ -19,7 +19,7 @@ from .writer import NO_WRITER
 
 @dataclass(frozen=True)
 class Observation:
-    """A named value of one module; `value()` has leading run dimensions, then those of one run.
+    """A named value of one module. `value()` returns it with the run dimensions first.
 
     A scalar has shape `runs`. A summary becomes mean, variance and norm; a tensor, text.
     `verbose_only` observations are evaluated and written only for `--verbose` runs.
@@ -363,10 +363,10 @@ class ExtendedTorchModule(torch.nn.Module, metaclass=_InitializeWhenComplete):
         merge_in: Mapping[str, Any] | set[str] | None = None,
         keys: set[str] | frozenset[str] | None = None,
     ) -> "defaultdict[str, Any]":
-        """Return the penalties of this module and its children by key; absent keys read 0.
+        """Return the penalties of this module and its children by key. Absent keys read 0.
 
-        An override hands its own penalties to that of its base, as a dictionary, to be added in.
-        `keys`, a set, limits the work to these; it may come first.
+        An override passes its own penalties to `super().regualizer`, as a dictionary to add.
+        `keys`, a set, limits the result to these keys. It may be the first argument.
         """
         if isinstance(merge_in, set | frozenset):
             merge_in, keys = None, merge_in
@@ -487,7 +487,7 @@ def _give_writer(module: ExtendedTorchModule, outer: Any) -> None:
 
 
 def _hand_on(module: ExtendedTorchModule, outer: Any) -> None:
-    """Let the modules within one write below its writer, or beside it, if they have none."""
+    """Give children without a writer the module's; a sibling namespace gets the outer writer."""
     for child in extended_children(module):
         if child.writer is NO_WRITER and not child.is_as_published:
             own = outer if child.namespace_is_sibling else module.writer
@@ -533,9 +533,9 @@ Stackable = TypeVar("Stackable", bound=torch.nn.Module)
 
 
 def stack_models(models: Sequence[Stackable]) -> Stackable:
-    """Stack all models: replace parameters and buffers of the first by those of all.
+    """Stack the parameters and buffers of all models in the first, and return it.
 
-    What is one parameter under several names stays one.
+    A parameter with several names stays one parameter.
     """
     first = models[0]
     parts = [dict(model.named_modules()) for model in models]

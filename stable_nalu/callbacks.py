@@ -160,7 +160,7 @@ class Hooks:
             state |= saved[place][1] if same else {}
 
     def states(self, run: str, is_plain: Callable[..., bool]) -> list[tuple[str, Any]]:
-        """Return the name of each callback and its state of a run, as far as it can be saved."""
+        """Return the name of each callback and its state of a run, empty if it cannot be saved."""
         states = []
         for one in self.callbacks:
             own = {key: value for key, value in _state(one).items() if key == run}

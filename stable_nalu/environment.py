@@ -79,11 +79,11 @@ _LARGEST_STIMULUS = 1e6
 class TimeGridworld(Environment):
     """A player on 5 x 5 cells who is to step on a red square at step T, neither before nor after.
 
-    What is seen: `view`, two planes (symbolic) or a picture (pixels), and `stimulus`, T at every
+    Observations: `view`, two planes (symbolic) or a picture (pixels), and `stimulus`, T at every
     step. Actions: up, down, left, right, pass. The world ends on the square or at the time limit.
 
-    observation: `symbolic` or `pixels`. render_mode: `rgb_array`, `ansi` or None. The other options
-    are those of `Rules`; how much an arrival pays is assumed, as it is not published.
+    observation: `symbolic` or `pixels`. render_mode: `rgb_array`, `ansi` or None. `Rules` lists the
+    other options. The reward of an arrival is an assumption, because it is not published.
     """
 
     metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012

@@ -218,7 +218,7 @@ class _NACWeight(torch.autograd.Function):
 
 
 class _NACWeightSign(_NACWeight):
-    """The true gradient of w_hat; that of m_hat has 0.1 sign(w_hat) in place of tanh(w_hat)."""
+    """The true gradient for w_hat; for m_hat, 0.1 sign(w_hat) replaces tanh(w_hat)."""
 
     @staticmethod
     def backward(ctx, grad, _t, _s):
@@ -309,7 +309,7 @@ def in_log_space(
 ) -> torch.Tensor:
     """Return a product of powers made by a layer that sums; it has the shape of `layer(x)`.
 
-    That of `golden-ratio` equals that of `normal` up to rounding.
+    The modes `golden-ratio` and `normal` give the same product up to rounding.
     """
     if mode not in _LOG_SPACE:
         raise ValueError(f"log space mode {mode!r} is not one of {', '.join(LOG_SPACE_MODES)}")

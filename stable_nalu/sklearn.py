@@ -214,11 +214,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of a law beyond the rows that it was fitted to.
+    """How well a law holds beyond the rows that it was fitted to.
 
     inside, outside: its error, when fitted to the inner rows, there and on the outermost ones: root
-    of the mean square as a share of the spread. change: how far its powers are from those of least
-    squares. exact: whether it is every row to within rounding.
+    of the mean square as a share of the spread. change: how far its powers are from the powers that
+    least squares gives. exact: whether it gives every row up to rounding.
     """
 
     inside: float
@@ -283,13 +283,13 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):
         units: names of `UNITS`, whose laws compete.
         seeds: runs of each.
         steps: iterations of a run.
-        learning_rate: that of Adam.
-        random_state: the first seed, or what draws it.
+        learning_rate: of Adam.
+        random_state: the first seed, or a generator that draws it.
 
     Attributes:
         formula_: the law, as text that sympy reads, and what `predict` computes.
         certificate_: a `Certificate`: errors inside and beyond, and whether the law is exact.
-        valid_range_: for each input `seen` and `trusted`: its ends in the data, and those up to
+        valid_range_: for each input `seen`, its ends in the data, and `trusted`, the ends up to
             which the law agrees with one whose powers are of least squares on the inner rows,
             while the other inputs have their medians. An estimate, no proof.
         complexity_: the number of parts of the formula.
@@ -330,7 +330,7 @@ class ArithmeticRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def _laws(self, rows: Rows) -> list[Law]:
-        """Return the laws of runs, the best first; no units train after those of an exact one."""
+        """Return the laws of runs, the best first. An exact law spares the remaining units."""
         laws: list[Law] = []
         first = self.random_state
         if not isinstance(first, int):

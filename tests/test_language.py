@@ -32,8 +32,8 @@ MOST = {
     "docs/reproduction/notes.md": 9,
     "tools/templates/arena.md": 2,
     "tools/templates/page.md": 2,
-    "stable_nalu": 230,
-    "torchlanes": 17,
+    "stable_nalu": 12,
+    "torchlanes": 0,
     "tools": 21,
 }
 """A document, of the changelog what is not released, or a package with docstrings -> its number."""

@@ -1,9 +1,9 @@
 """C++ of a plan: three functions over vectors, one run in each lane.
 
-Memory of a run is a row of numbers, and that of the lanes of a vector a row of vectors: `s` holds
-what lasts (parameters, moments, settings), `q` what an iteration remembers, `w` what schedules say,
-`z` noise, `x` and `t` samples and targets, `p` what follows from `x` alone, `o` what is reported of
-the iteration.
+The memory of a run is a row of numbers; the runs in the lanes of a vector share a row of vectors.
+`s` holds what lasts (parameters, moments, settings), `q` what an iteration remembers, `w` values of
+schedules, `z` noise, `x` and `t` samples and targets, `p` what follows from `x` alone, `o` reports
+of the iteration.
 """
 
 import math
@@ -490,7 +490,7 @@ class Emitter:
     def _offset(
         self, start: str, shape: Sequence[int], index: Sequence[Part], *, within: bool = False
     ) -> str:
-        """Return a place in memory; `within`: samples are counted from those of this call."""
+        """Return a place in memory; `within`: the count of samples starts with this call."""
         terms: dict[str, int] = {}
         more = 0
         for d, part in enumerate(index):

@@ -1,6 +1,6 @@
 """Runs on a GPU, each in a warp: their numbers, iterations, evaluation; see warps.h.
 
-Every number is that of a processor: the same operations in the same order, and none is contracted.
+Every number is the same as on a CPU: by the same operations in the same order, none contracted.
 """
 
 import ctypes

@@ -6,8 +6,8 @@ nodes, or a sum (product, maximum) over an axis. Its `axes` say on which loop co
 
 An iteration is three functions. `begin` computes what does not depend on samples, `block` goes
 through samples, several times where a sum over all of them is needed before the rest, and `update`
-computes what follows from the sums. In each, nodes of equal axes share loops as far as none waits
-for the end of a loop. What is read elsewhere is remembered.
+computes what follows from the sums. In each, nodes of equal axes share a loop, unless one of them
+waits for its end. What is read elsewhere is remembered.
 """
 
 import math

@@ -153,7 +153,7 @@ def _sweep(folder: Path, name: str) -> None:
 
 
 def _whole(folder: Path, name: str) -> Path | None:
-    """Return the file of a name whose content is what its digest says; remove those that differ."""
+    """Return the file of a name whose content matches its digest, and remove any that differ."""
     for path in sorted(folder.glob(f"{name}-*.so")):
         if path.is_file() and path.stem == f"{name}-{_digest(path.read_bytes())}":
             return path
@@ -180,9 +180,9 @@ LONG_SOURCE = 500_000
 def library_of(source: str, flags: Sequence[str], *, extended: bool = False) -> Path:
     """Return a shared library of C++, compiled unless that was done before.
 
-    source: the whole text. flags: those of the compiler, which `CXX` names, else g++. extended:
-    whether the user may add some. Raises CompileError where there is no library, and
-    `SETTINGS.refusal` for environment variables that the user must change.
+    source: the whole text. flags: for the compiler, which `CXX` names, else g++. extended: whether
+    the user may add some. Raises CompileError if compilation fails, and `SETTINGS.refusal` for
+    environment variables that the user must change.
     """
     extra = _words_of(SETTINGS.extra_flags) if extended else []
     command = (*(_words_of("CXX") or ["g++"]), *flags)

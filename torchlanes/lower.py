@@ -1,7 +1,7 @@
 """One iteration of one run, recorded from the code of its modules and lowered to nodes.
 
-There is one rule for each operation of torch that is known; formulas and their order are those of
-torch. An operation without a rule raises `NotLoweredError`.
+Each known operation of torch has one rule, with torch's formulas in torch's order. An operation
+without a rule raises `NotLoweredError`.
 """
 
 import math
@@ -499,7 +499,7 @@ class Lowering(TorchDispatchMode):
             self._counts.add(id(tensor))
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return what a tensor stands for: by itself, its numbers."""
+        """Return the value of a tensor: its numbers, unless it was made by an operation."""
         if (known := self._known.get(id(tensor))) is not None:
             return known
         numbers = tensor.detach().double().numpy()

@@ -39,7 +39,7 @@ def header(name: str) -> str:
 
 
 def source(text: str, *headers: str, double: bool) -> str:
-    """Return the whole text of a library, whose headers are by default those of a processor."""
+    """Return the whole text of a library, by default with the headers for a CPU."""
     kinds = ["#define DOUBLE"] if double else []
     if not headers:
         headers = "prelude.h", "functions.h"
@@ -83,9 +83,9 @@ class Layout:
 def arranged(
     generators: Sequence[Hashable], kinds: Sequence[Hashable], lanes: int, work: Sequence[float]
 ) -> Layout:
-    """Put runs into lanes, those of equal generators under each other where that is cheaper.
+    """Put runs into lanes; runs with equal generators share a lane and a tile if that is cheaper.
 
-    The runs of a vector are of one kind. What is chosen changes no number.
+    The runs of a vector are of one kind. The choice changes no number.
 
     work: how long a vector of a run's kind takes, in times that its generators take.
     """
@@ -393,10 +393,10 @@ class _Vectors:
 
 
 class Tiles:
-    """Vectors of runs: `layouts` are those of each program, in the order of `streams`.
+    """Vectors of runs, with one of `layouts` for each program, in the order of `streams`.
 
     Programs may iterate together, in one call, or one after another: then each begins where it has
-    ended. What shares its samples with whom changes no number.
+    ended. Which runs share samples changes no number.
 
     work: about how many operations a sample takes in each program.
     """
@@ -589,7 +589,7 @@ class Lanes:
     ) -> None:
         """Train on given samples x `(iterations, runs, batch, in)` and t.
 
-        There are those of one iteration only, if all have the same.
+        If all iterations have the same samples, they are given once.
         """
         if len(x) > 1 or self._given[0] is not x:
             self._given = x, [in_lanes(values, self.layout, self.dtype) for values in (x, t)]

@@ -28,7 +28,7 @@ class Trainer:
 
     models: modules that differ in numbers of parameters and buffers only. loss: of outputs and
     targets, one number. optimizer: makes an optimiser of torch for a list of parameters. `losses`
-    are those of the last step.
+    are from the last step.
     """
 
     def __init__(self, models: Iterable[torch.nn.Module], loss: Loss, optimizer: MakeOptimizer):
@@ -50,11 +50,11 @@ class Trainer:
         batch: int | None = None,
         seeds: Iterable[int] | None = None,
     ) -> None:
-        """Train on rows x `(rows, inputs)` and y, or on those of each model `(models, rows, ...)`.
+        """Train on rows x `(rows, inputs)` and y, or on rows for each model `(models, rows, ...)`.
 
         batch: rows of a step, which each model draws by its own seed; else a step has all rows. A
-        further call goes on. Raises NotLoweredError where a step cannot be recorded, or differs
-        from torch's.
+        further call goes on. Raises NotLoweredError if a step cannot be recorded, or differs from
+        torch's.
         """
         count = len(self.models)
         x, y = (torch.as_tensor(values).to(self.dtype) for values in (x, y))
@@ -110,7 +110,7 @@ class Trainer:
         return self._programs[key]
 
     def _prove(self, program: Program, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Compare some steps with those of torch, in its own precision and in float64."""
+        """Compare some steps with torch's, in its own precision and in float64."""
         few = Trainer(copy.deepcopy(self.models[: len(x)]), self.loss, self.optimizer)
         state = _stacked(few.models) | few._kept
         actual, _ = _trained(program, state, x.numpy()[None], y.numpy()[None], PROOF_STEPS)
@@ -211,7 +211,7 @@ def _stacked(models: list[torch.nn.Module]) -> State:
 
 
 def _kept(trainer: Trainer) -> tuple[torch.optim.Optimizer, State]:
-    """Return an optimiser of the first model, and what those of all keep before their first step.
+    """Return the first model's optimiser, and the optimiser state of all models before a step.
 
     Names are such as `exp_avg:weight`.
     """

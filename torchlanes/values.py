@@ -99,7 +99,7 @@ class Tensors:
     """Operations on values, over one graph."""
 
     def __init__(self, graph: Graph, longest: int | float = LONGEST_WRITTEN, cuts: bool = False):
-        """cuts: whether long dimensions may be cut and joined; their sums are those of parts."""
+        """cuts: whether long dimensions may be cut and joined, which sums them part by part."""
         self.graph, self.cuts, self._longest = graph, cuts, longest
         self.most: float = MOST_NODES
 

@@ -1,7 +1,7 @@
-"""What is done with trained runs in Python: summarise, compare and draw them.
+"""Summarise, compare and draw trained runs in Python.
 
-The same is done by `export/summarize.py` and `export/plot.py`, with this code. Errors are raised as
-`UsageError`; what a script would warn of is a warning.
+`export/summarize.py` and `export/plot.py` use the same code. Errors are raised as `UsageError`, and
+the warnings of a script are Python warnings.
 """
 
 import warnings
@@ -49,16 +49,16 @@ def summarize(
     """Return one row per group: success rate, solved at and sparsity error, with 95 % intervals.
 
     Args:
-        runs: what `train` and `read_runs` return, of any script, or their table; or that of another
-            loop, with the columns model, task, seed, step and error.
-        by: options that tell groups apart; None: model, operation, ranges and what else differs.
-        threshold: the test error below which a run is solved, in place of that of its task.
-        parameter: rows of the tables to use; None: those of a run's script and model.
+        runs: the result of `train` or `read_runs`, of any script, or its table; or a table from
+            your own loop with the columns model, task, seed, step and error.
+        by: options that define a group; None: model, operation, ranges and all that differ.
+        threshold: the test error below which a run is solved; None: the threshold of its task.
+        parameter: rows of the tables to use; None: the rows for a run's script and model.
         exp_setups: tables of thresholds in place of the usual ones; runs without a row are left
             out then.
-        best_range: a run is judged at the lowest validation error of its last so many rows.
+        best_range: a run is judged at the lowest validation error among this many last rows.
         estimators: how means and intervals are made.
-        technical: whether columns are those of `export/summarize.py`, as the papers have them.
+        technical: whether columns have the papers' names, as in `export/summarize.py`.
 
     Examples:
         >>> sn.summarize(runs)[["model", "n", "success_rate"]]
@@ -78,7 +78,7 @@ def summarize(
 
 
 def _known(columns: Collection[str], by: Sequence[str]) -> list[str]:
-    """Return options by which runs can be grouped, which may be called as arguments of `train`."""
+    """Return the columns of options, which may be named as arguments of `train`."""
     chosen = []
     for name in by:
         typed = isinstance(name, str) and name not in columns
@@ -117,20 +117,19 @@ def compare(
 ) -> PairedTest | Comparison:
     """Test whether one model solves more often, by pairs of runs of one seed.
 
-    Runs are paired that have the same seed, operation and ranges, and the same value of every
-    option that differs within one of both. The test is exact and two-sided, and exchanges the sides
-    of whole seeds: of one run for each seed it is McNemar's, with Newcombe's interval for pairs;
-    of several it has Student's interval of the seeds' differences.
+    Two runs form a pair if they have the same seed, operation and ranges, and the same value of
+    every option that differs among the runs of either model. The test is exact and two-sided, and
+    exchanges the sides of whole seeds. With one run for each seed it is McNemar's test, with
+    Newcombe's interval for pairs. With several it has Student's interval of the seeds' differences.
 
-    Of several models it returns a table of all pairs, with p by Holm's method.
+    For several models it returns a table of all pairs, with p by Holm's method.
 
     Args:
-        runs_a: runs of one model; or several models by their labels; or runs of several models,
-            without `runs_b`. A table of another loop has the columns model, task, seed, step and
-            error.
-        runs_b: runs of the other.
-        threshold: the test error below which a run is solved, in place of that of its task.
-        labels: what to call both; None: the names of their models.
+        runs_a: runs of one model. Without `runs_b`: several models by their labels, or runs of
+            several models. A table may be from your own loop, as for `summarize`.
+        runs_b: runs of the other model.
+        threshold: the test error below which a run is solved; None: the threshold of its task.
+        labels: names for both; None: the names of their models.
 
     Examples:
         >>> others = sn.train("single_layer", layer="NAC", seed=range(8), **how)
@@ -201,12 +200,12 @@ def plot(
     """Return a drawing of runs.
 
     Args:
-        runs: what `train` and `read_runs` return, or several of them by the names of their models;
-            or a table of another loop, as `summarize` takes it.
-        kind: what to draw, as `--kind` of `export/plot.py`, except for its tables.
-        by: options that tell lines apart; None: model, and what else differs but x.
-        column: the x of a sweep; what other kinds show.
-        threshold: the test error below which a run is solved, in place of that of its task.
+        runs: the result of `train` or `read_runs`, or several results by the names of their models;
+            or a table from your own loop, as for `summarize`.
+        kind: a `--kind` of `export/plot.py`, except its tables.
+        by: options that define a line; None: model, and all that differ except x.
+        column: the x of a sweep, or the values that another kind shows.
+        threshold: the test error below which a run is solved; None: the threshold of its task.
         exp_setups: tables of thresholds in place of the usual ones.
         estimators: how means and intervals are made.
         palette: colours that read in print and for colour-blind readers, or the published hues.
@@ -259,9 +258,9 @@ _WORDS = ("model", "operation")
 def _split(
     name: str, table: pd.DataFrame, by: Sequence[str] | str | None, x: Collection[str | None]
 ) -> dict[str, pd.DataFrame]:
-    """Return the runs of a table by what tells them apart besides the model and x.
+    """Split a table by the options that differ, besides the model and x.
 
-    A table in which nothing does so is left whole.
+    If none differs, the table stays whole.
     """
     by = [by] if isinstance(by, str) else by
     try:
@@ -309,7 +308,7 @@ _TIDY = ("model", "task", "seed", "step", "error")
 
 
 def _of_other_loop(tidy: pd.DataFrame, threshold: float | None) -> pd.DataFrame:
-    """Return the table of runs that a program logged itself, which is judged at their last rows."""
+    """Convert a table from a user's own loop. Its runs are judged at their last rows."""
     judging.require(tidy, _TIDY, TABLE, f"one of {', '.join(_TIDY)}")
     if threshold is None and judging.THRESHOLD not in tidy:
         raise UsageError("threshold: this table has none; give one, such as threshold=1e-5")

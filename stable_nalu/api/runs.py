@@ -323,7 +323,7 @@ def _parents(path: Path, names: Collection[str] | None) -> dict[Path, list[str] 
 
 
 def _distinct(folders: Sequence[Path]) -> list[str]:
-    """Return names of runs: those of their folders, with as many above as tell them apart."""
+    """Return names of runs: their folders, with as many parent folders as make them unique."""
     names, depth = [folder.name for folder in folders], 1
     while len(set(names)) < len(names):
         depth, counts = depth + 1, Counter(names)

@@ -28,7 +28,7 @@ from .program import Several, called, usual
 
 
 class Submission(NamedTuple):
-    """The number of a job, empty where there is none, its command, and what that said.
+    """The number of a job (empty without a batch system), its command and the command's output.
 
     The same command submits the remaining runs.
     """
@@ -54,11 +54,11 @@ def submit(
 ) -> Submission:
     """Train the runs of `train` in tasks, here or as an array job.
 
-    Arguments are those of `train`, as far as other processes can know them: layers and tasks by
-    their names and files, but no objects of this program. `read_runs(out)` reads what is trained.
+    It takes the arguments of `train`, with layers and tasks by their names and files, because other
+    processes cannot see objects of this program. `read_runs(out)` reads the trained runs.
     tasks: how many share the runs. scheduler: "local" trains in processes of this machine, and
     returns when they end. site: the file of a site; see docs/clusters.md. dry_run: whether only to
-    say what would be submitted.
+    show the job without submitting it.
 
     Examples:
         >>> where = {"scheduler": "slurm", "tasks": 8, "out": "swept", "dry_run": True}

@@ -40,7 +40,7 @@ _LONGEST_NAME = 255
 
 
 def is_checkout() -> bool:
-    """Return whether the package lies in a checkout, with the scripts beside it."""
+    """Return whether the package is in a checkout, next to the scripts."""
     return (CHECKOUT / "setup.py").is_file() and (CHECKOUT / "experiments").is_dir()
 
 
@@ -135,7 +135,7 @@ EVENT_FILE = ".tfevents."
 
 @contextmanager
 def atomic_path(path: Path, *, durable: bool = False, named: bool = False) -> Iterator[Path]:
-    """Yield a path beside `path` to fill; on success that file takes the place of `path`.
+    """Yield a temporary path in the same folder to write to. On success it replaces `path`.
 
     When the block raises, `path` keeps its old content and the new file is removed. A symbolic
     link stays one, and the file behind it is written. Raises OSError for a device, a folder, the

@@ -1,7 +1,7 @@
-"""Layers against published ones: the challenge and the board; and units against other models.
+"""The challenge and the board compare a layer with published ones; `fit` compares families.
 
-The commands `reproduce` and `batch`, in which a layer takes part beside published ones, are here.
-What compares layers is imported when it is needed, as pandas and scipy take long to import.
+The commands `reproduce` and `batch`, in which a layer competes with published ones, are here.
+Comparisons are imported only when needed, because pandas and scipy take long to import.
 """
 
 import argparse

@@ -189,11 +189,11 @@ def _submit(arguments: argparse.Namespace, folder: Path) -> int:
 
 @dataclass(frozen=True)
 class SubmissionCard:
-    """What a submission says of its layer.
+    """The description of a layer in a submission.
 
-    layer: its class. told: what it is told about its operation, which others have to learn. given,
-    learned: what holds from the start, and what training finds. parameters: name and number
-    of those that are free. expresses: operations that it can compute. tuned: runs spent on settings
+    layer: its class. `told`: its prior about the operation, which other layers have to learn.
+    given, learned: what holds from the start, and what training finds. parameters: name and number
+    of the free ones. expresses: operations that it can compute. tuned: runs spent on settings
     before these. failure: why it does not work; of a negative result. options, training:
     `name=value` of the constructor, and of flags of training. sha256: of the layer file.
     """
@@ -221,7 +221,7 @@ class SubmissionCard:
         return (self.seeds, self.iterations) == (SEEDS, ITERATIONS)
 
     def write(self, path: Path) -> None:
-        """Write it as TOML, whose texts and lists are those of JSON."""
+        """Write it as TOML. JSON writes texts and lists in the same way."""
         with atomic_text_file(path) as file:
             for name, value in asdict(self).items():
                 file.write(f"{name} = {json.dumps(value, ensure_ascii=False)}\n")

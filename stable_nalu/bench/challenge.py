@@ -1,7 +1,7 @@
-"""A layer beside the published ones: `reproduce.py KEY --layer-type NAME`, or `challenge`.
+"""A layer against the published ones: `reproduce.py KEY --layer-type NAME`, or `challenge`.
 
-Only the layer is trained, in the setting of each figure. Its rivals are the kept results. A page
-tells what was compared, under which setting, and the result.
+Only the layer is trained, in the setting of each figure. Its rivals are the stored results. A page
+shows the comparison, its setting and the result.
 """
 
 import argparse
@@ -162,7 +162,7 @@ def _train(left: Sequence[Shard], arguments: argparse.Namespace, sessions: Path)
 def _contest(
     experiment: Experiment, shards: Sequence[Shard], space: Folders, arguments: argparse.Namespace
 ) -> Contest:
-    """Judge the challenger's runs, and put the kept runs of its rivals beside them."""
+    """Judge the challenger's runs, and add the stored runs of its rivals."""
     model = shards[0].model
     # Commands without what only says how they are run.
     extra = how_to_run(model, model.variants[0], arguments.max_iterations)
@@ -309,7 +309,7 @@ def _chapter(contest: Contest, challenger: Challenger) -> dict[str, Any]:
     limit = below(contest.runs["threshold"])
 
     def beside(word: str) -> str:
-        """Return a word, and of the layer's file the name of its copy beside the page."""
+        """Return a word; the layer's file becomes the name of its copy in the page's folder."""
         return Path(word).name if challenger.file and word == str(challenger.file) else word
 
     return {

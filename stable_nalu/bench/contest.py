@@ -1,9 +1,9 @@
 """A contest: a formula to learn, who learns it, the CPU time, and whether it was recovered.
 
-A contest is of a problem, a contestant and a seed, and makes a row of the table. A formula is
-recovered if it is the target once its constants are rounded to 4 digits. Contestants are functions,
-of rows and clock, that return what was learned: those of other families of models come first,
-then those of networks of this package, several starts as one stack.
+A contest has a problem, a contestant and a seed, and becomes a row of the table. A formula is
+recovered if it is the target once its constants are rounded to 4 digits. A contestant is a function
+of rows and clock that returns what it learned. Other families of models come first, then networks
+of this package, which train several initialisations as one stack.
 """
 
 import copy
@@ -104,7 +104,7 @@ class Problem:
     def rows(self, seed: int, noise: float = 0.0, redundant: int = 0) -> ProblemRows:
         """Return the rows of a seed, which are the same for every contestant.
 
-        noise: its standard deviation, as a share of that of the targets.
+        noise: its standard deviation, as a share of the targets' standard deviation.
         """
         random = np.random.default_rng([seed, self.number])
         x, y = self.drawn(random, TRAINING + VALIDATION, redundant=redundant)
@@ -398,7 +398,7 @@ _SECONDS_OF_A_FIT = 1.0
 
 
 def boosting(rows: ProblemRows, clock: Clock, *, patience: int, most: int) -> Reply:
-    """Add trees until those of the last stages have not lowered the error."""
+    """Add trees until the last `patience` trees have not lowered the error."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     model = GradientBoostingRegressor(n_estimators=0, warm_start=True, random_state=rows.seed)
@@ -418,7 +418,7 @@ def boosting(rows: ProblemRows, clock: Clock, *, patience: int, most: int) -> Re
 
 
 def perceptron(rows: ProblemRows, clock: Clock, *, hidden: list[int], patience: int) -> Reply:
-    """Train epochs until those of the last ones have not lowered the error."""
+    """Train until the last `patience` epochs have not lowered the error."""
     from sklearn.neural_network import MLPRegressor
 
     centre, spread = rows.x.mean(0), rows.x.std(0)

@@ -1,4 +1,4 @@
-"""The command `fit`: the law of a table, beside other families of models on equal CPU time."""
+"""The command `fit` learns the law of a table and compares families of models on equal CPU time."""
 
 import time
 from collections.abc import Sequence

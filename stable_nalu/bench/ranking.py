@@ -1,8 +1,8 @@
-"""Who takes part, and who is best: units of the board, or a challenger beside its rivals.
+"""Rank the units of the board, or a challenger and its rivals.
 
-Units are compared on the same ranges and seeds. Two differ by an exact test of whole seeds,
-and all tests of one table by Holm's method; on the board those that it cannot tell apart share a
-rank. Rivals are kept results. A challenger is a layer that is trained as the models of a figure.
+Units are compared on the same ranges and seeds by an exact test of whole seeds, corrected by Holm's
+method for all tests of one table. On the board, units that it cannot distinguish share a rank.
+Rivals are stored results. A challenger is a layer that is trained as the models of a figure.
 """
 
 import argparse
@@ -217,8 +217,8 @@ class Contest:
     label: of the challenger.
     runs: judged runs of the challenger and of its rivals, one per row; `model` holds their keys,
         `iterations` their length.
-    commands: those that train the challenger.
-    rivals: the iterations of the rivals, where they are judged at those of the challenger.
+    commands: train the challenger.
+    rivals: iterations of the rivals, if they are judged earlier, at the challenger's length.
     """
 
     experiment: Experiment
@@ -244,7 +244,7 @@ class Contest:
 
     @cached_property
     def points(self) -> list[str]:
-        """Return the columns that tell points apart, as far as they differ."""
+        """Return the columns that identify a point and have several values."""
         columns = [c for c in point_columns(self.experiment.key) if c in self.runs]
         return [c for c in columns if len(self.runs[c].drop_duplicates()) > 1]
 
@@ -343,7 +343,7 @@ class Challenger:
 
     file: where the user defines it; None for a layer of the package.
     options: `name=value` of its constructor.
-    training: flags over those of the figures; a script that lacks one trains without it.
+    training: flags that override the figures' flags; a script that lacks one trains without it.
     """
 
     layer_type: str

@@ -1,15 +1,15 @@
-"""Images of digits in memory as bytes: where they come from, their sequences and their pairs.
+"""Images of digits in memory as bytes: their sources, sequences and pairs.
 
 `mnist` and `svhn` are read by torchvision and downloaded when they are missing. `digits` are the
 1,797 handwritten digits that scikit-learn ships, enlarged to the shape of the images that they
-stand in for: the first 1,397 in file order are its training images, the other 400, of other
-writers, its test images.
+replace: the first 1,397 in file order are its training images, the other 400, of other writers, its
+test images.
 
-Sequences have, at every step, the sum or product of the labels so far. Training and test pairs of
-digits are disjoint: a network sees both digits of a test pair, but never together. They are side by
-side as they are, or scattered over a canvas: turned, scaled and placed at random, a whole batch at
-a time. Their pixels are those of an 8-bit nearest-neighbour transform in 16.16 fixed point about
-the centre of the image, so a digit that is enlarged or turned beyond its own border is cut off.
+The target of a sequence is, at every step, the sum or product of the labels so far. Training and
+test pairs of digits are disjoint: a network sees both digits of a test pair, but never together.
+They are placed side by side, or turned, scaled and scattered at random over a canvas, a whole batch
+at a time. An 8-bit nearest-neighbour transform in 16.16 fixed point about the centre of the image
+makes their pixels, so a digit that is enlarged or turned beyond its own border is cut off.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ class ImageCorpus:
 class PixelTable:
     """The value of each of the 256 bytes: v / 255, then normalised if a mean is given.
 
-    A look-up gives the same numbers on every device, those of torchvision's transforms.
+    A look-up gives the same numbers as torchvision's transforms on every device.
     """
 
     def __init__(self, mean: float = 0.0, deviation: float = 1.0):
@@ -334,7 +334,7 @@ class DigitSequences(torch.utils.data.Dataset):
     ) -> IndexLoader:
         """Return batches in torch's order; a last one below `smallest` joins the one before.
 
-        labels: what stands for each image of the subset, instead of the image itself.
+        labels: replace the images of the subset, one for each.
         """
 
         def take(index: Places) -> LoadedBatch:
@@ -499,8 +499,8 @@ def draw_pair_sets(
 ) -> list[PairSet]:
     """Draw a set for each of `folds`, one after another from `random`, in random order.
 
-    labels: those of the images that each set is drawn from. The orders come from a generator of
-    their own, begun with `seed`.
+    labels: labels of the images of each fold. The orders come from a separate generator with the
+    seed `seed`.
     """
     sets = []
     for pairs, own_labels in zip(folds, labels, strict=True):

@@ -45,9 +45,9 @@ def _mix(first: np.ndarray, second: np.ndarray, choice: np.ndarray) -> np.ndarra
 
 @dataclass(frozen=True)
 class Operation:
-    """A function of subset sums: of the first `operands` subsets, or of all for None.
+    """A function of the sums of the first `operands` subsets, or of all subsets for None.
 
-    function: that of NumPy, of two sums in turn or of one, by which the engine draws samples.
+    function: the NumPy function by which the engine combines sums, two at a time or one alone.
     """
 
     name: str
@@ -478,8 +478,8 @@ class SimpleFunctionStaticDataset(SubsetDataset):
 class SliceTargets:
     """Sums or products of the elements of each slice: x `(batches, B, in)` -> `(batches, B, O)`.
 
-    The targets of a batch are in the order of its slices, cut into rows, as published: with several
-    slices they are those of other rows.
+    As published, targets are listed slice after slice and then cut into rows, so with several
+    slices a row has the targets of other rows.
     """
 
     def __init__(self, operation: str, subset_ranges: Sequence[Subset]):
@@ -517,7 +517,7 @@ class SingleLayerStaticDataset(SubsetDataset):
         self._output_size = num_subsets
 
     def get_output_size(self) -> int:
-        """Return the number of subsets that was asked for; those of `simple` are two."""
+        """Return the requested number of subsets. With `simple` there are two, whatever it is."""
         return self._output_size
 
     def print_operation(self) -> str:
@@ -542,8 +542,8 @@ class SimpleFunctionRecurrentDataset(SubsetDataset):
     task, and the position alone is drawn. `simple` fixes four inputs and the slices [0:4] and
     [0:2], without any draw.
 
-    Departs from the published code: its dataset cannot be constructed, so this is what it intended,
-    and there are no published numbers.
+    Departs from the published code: its dataset cannot be constructed, so this follows its evident
+    intent, and there are no published numbers.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ def read_pairs(context: Context, column: str = "") -> tuple[pd.DataFrame, list[s
 
 
 def chosen_rows(rows: pd.DataFrame, best: str | None) -> pd.DataFrame:
-    """Return one row per run: the last, or that of the largest `best` among the last ten rows."""
+    """Return one row per run: the last, or of the last ten rows the one with the largest `best`."""
     picked = []
     for _, run in rows.sort_values("epoch", kind="stable").groupby(["model", "name"], sort=False):
         last = run.iloc[-10:]

@@ -144,7 +144,7 @@ def render(context: Context, folder: Path, *how: Any, **more: Any) -> list[Path]
 def write(
     product: Product, folder: Path, formats: Sequence[str] = FORMATS, dpi: int = 200, side=True
 ) -> list[Path]:
-    """Write one product, with the tables beside a drawing if wanted, and return the paths."""
+    """Write one product, and its side tables if wanted, and return the paths."""
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -58,7 +58,7 @@ _EXPLAINED = (
 class Panels:
     """How success rate, solved at and sparsity error are drawn, against a range or a parameter.
 
-    style: dodge: categories, with series beside each other; line: numbers; category: lines over
+    style: dodge: categories, with series next to each other; line: numbers; category: lines over
         categories.
     breaks: the values that the x axis prints; empty: all.
     alone: whether the success rate is the only panel.
@@ -80,9 +80,9 @@ class Panels:
 
 @kind("sweep", needs="outcomes")
 def sweep_panels(context: Context, **options: Any) -> Product:
-    """Draw success rate, solved at and sparsity error; options are those of `Panels`.
+    """Draw success rate, solved at and sparsity error, with the options of `Panels`.
 
-    Beside them are the tables of the published scripts.
+    It also writes the tables of the published scripts.
     """
     part, stem = Panels(**options), context.stem
     runs, models, summary = reduced_and_estimated(context, part.runs, part.grouping)
@@ -317,7 +317,7 @@ class Table:
 
 @kind("table", needs="outcomes")
 def table(context: Context, **options: Any) -> Product:
-    """Write success rate, solved at and sparsity error in LaTeX; options are those of `Table`."""
+    """Write success rate, solved at and sparsity error in LaTeX, with the options of `Table`."""
     part = Table(**options)
     by = ["model", "operation"]
     if part.show_range and part.runs.x not in by:

@@ -96,12 +96,12 @@ class Part:
 class Drawing:
     """A figure of an experiment, or of a user's own files.
 
-    series: files in the order of the legend; none: those of the models of the experiment, and where
-        several models share one, its runs are shown as their names say.
-    folders: where they may lie below the CSV folder, besides the CSV folder itself.
-    key, title, number: its own, where the experiment has several figures; the key finds it.
-    paper: whose figure it is, where no paper shows the experiment; None for a user's files.
-    judgement: when runs are solved: that of the experiment, or for a user's files the usual one.
+    series: files in the order of the legend; none: a file per model of the experiment, and if
+        several models share a file, its runs are shown by their names.
+    folders: subfolders of the CSV folder that may contain the files too.
+    key, title, number: its own, if the experiment has several figures; the key finds it.
+    paper: whose figure it is, if no paper shows the experiment; None for a user's files.
+    judgement: when runs are solved, by the experiment, or for a user's files as usual.
     trained_in: table of a model -> folder of its runs, which exporters name other tables by.
     """
 
@@ -150,7 +150,7 @@ class Context:
 
     tables: path of an exported file, without `.csv` -> what it would hold; None: files are read.
     is_judged: whether tables have a row per judged run; figures then show no models without runs.
-    setups, threshold: in place of those of the figure, see `Judgement.given`.
+    setups, threshold: replace the figure's own, see `Judgement.given`.
     warnings: say what is missing, each once. notes: say what else a reader should know.
     shared: what parts of one figure make once and use together.
     stem: file name of the part that is drawn, without ending.
@@ -389,7 +389,7 @@ def reduced_and_estimated(
 ) -> tuple[pd.DataFrame, tuple[str, ...], pd.DataFrame]:
     """Return runs, models and a summary of a figure, made once for parts that show the same.
 
-    series: in place of those of the figure.
+    series: replaces the figure's series.
     """
     key = (spec, tuple(by), series)
     if key not in context.shared:
@@ -399,9 +399,9 @@ def reduced_and_estimated(
 
 
 def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.DataFrame:
-    """Return one row per group: the summary columns, `n` runs and those of them that `failed`.
+    """Return one row per group: the summary columns, and how many runs (`n`) and failures it has.
 
-    Success rates are of all n runs; the two other measures of the n - failed that solved the task.
+    The success rate counts all n runs; the other two measures use the n - failed solved runs.
     """
     groups = runs.groupby(by, sort=False, dropna=False, observed=True)["solved"]
     sizes = groups.size()
@@ -410,9 +410,9 @@ def estimate(runs: pd.DataFrame, by: list[str], estimators: Estimators) -> pd.Da
 
 
 def points(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return mean, interval and number of runs of one measure, and the number that is written.
+    """Return mean, interval and number of runs of one measure, and the number to write.
 
-    It is that of the runs that failed for a success rate, of those that solved the task for others.
+    A success rate is written with the number of failed runs, other measures with the solved runs.
     """
     of_all = measure == "success.rate"
     solved = summary["n"] - summary["failed"]
@@ -428,8 +428,8 @@ def reduce_series(
 
     Models without a run are among them.
 
-    series: in place of those of the figure.
-    also: columns whose values at the row that a run is judged at are wanted.
+    series: replaces the figure's series.
+    also: further columns to return, from the row that a run is judged at.
     """
     tables, missed, series = [], [], series or context.figure.series
     judgement = judgement_of(context, spec)

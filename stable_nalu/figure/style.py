@@ -98,7 +98,7 @@ class Look:
 
 
 def looks(labels: Sequence[str], palette: Palette = "safe") -> dict[str, Look]:
-    """Return the look of every series: that of its unit, where no series before it has that."""
+    """Return the look of every series: its unit's look, unless an earlier series has taken it."""
     if palette == "published":
         return {
             label: Look(color, "^" if label in ("NMU", "NAU") else "o", "-")
@@ -252,9 +252,9 @@ X_TITLE, LEGEND_ROW, NOTE_LINE, COUNT_ROW = 0.75, 0.44, 0.31, 0.3
 def framed(
     size: Size, panels: int, tick_height: float, handles: Sequence[Line2D], note: str, stacked: bool
 ) -> tuple[Figure, list[tuple[Axes, Axes]]]:
-    """Return a figure of panels beside or, stacked, below each other, each with a strip below it.
+    """Return a figure of panels in a row or a stack, each with a strip of counts below it.
 
-    Strips, of counts, and the note make the figure higher.
+    Strips and the note make the figure higher.
 
     handles: the entries of the legend, each with a row of counts.
     """
@@ -315,7 +315,7 @@ def legend_handles(
 
 
 def _legend_columns(width: float, handles: Handles) -> int:
-    """Return how many entries stand beside each other, all rows being equally full."""
+    """Return the number of columns that fit and fill all rows evenly."""
     widest = max(len(plain(str(handle.get_label()))) for handle in handles)
     fits = max(1, int(width / (0.152 * widest + 1.35)))
     return math.ceil(len(handles) / math.ceil(len(handles) / fits))

@@ -136,10 +136,10 @@ def _decided(op: str, exprs: Sequence[Any], withins: Sequence[Any]) -> Any:
 class Certificate:
     """What a network has learned.
 
-    learned, rounded: its formula with the weights as trained, and with whole numbers for them; of
-    a network whose formula depends on the signs of inputs, where they are those of the first box;
-    of a recurrent network, for a sequence of one step, or, where `of_sums`, of sums over any.
-    change: by how much the farthest weight was rounded, wherever inputs may lie. proof: how
+    learned, rounded: its formula with the weights as trained, and with weights rounded to whole
+    numbers. If the formula depends on the signs of inputs, it is for the signs of the first box;
+    for a recurrent network, it is for a sequence of one step, or with `of_sums` for sums over any.
+    change: by how much the farthest weight was rounded, in any box of inputs. proof: how
     equality with the target was shown, if it was. within: the largest difference from it that was
     found, also by constants that only keep numbers finite, which the rounded formula leaves out.
     ulps: by how many units in the last place the formula and the network differ, both with the
@@ -272,15 +272,15 @@ class TreeFormula:
 
     @classmethod
     def of(cls, model: torch.nn.Module) -> "TreeFormula | None":
-        """Return that of a network; None if it is anything else."""
+        """Return the tree of a network, or None if the network is anything else."""
         trees = [module for module in model.modules() if isinstance(module, EMLLayer)]
         same = len(trees) == 1 and len([*trees[0].parameters()]) == len([*model.parameters()])
         return cls(trees[0]) if same and trees[0].out_features == 1 else None
 
     def read(self, box: Box, *, rounded: bool, whole: bool = False) -> BoxFormulas:
-        """Return the formula, which is one in all boxes; choices are made for all readers.
+        """Return the formula, which is the same in all boxes, rounded or not.
 
-        The doubt about its choices is what rounding changes.
+        The tree's doubt about its choices counts as the change by rounding.
         """
         symbols = symbols_of(box)
         computed = self.tree.computed(*symbols[: self.tree.in_features])

@@ -117,7 +117,7 @@ class TrainedModel(torch.nn.Module):
 
     @named_as_in_python()
     def export(self, path: str | Path) -> Path:
-        """Write the network as `.onnx` or `.safetensors`, with its card, as JSON, beside it."""
+        """Write the network as `.onnx` or `.safetensors`, and its card as JSON next to it."""
         path = Path(path)
         write = _FORMATS.get(path.suffix)
         if write is None:
@@ -465,11 +465,11 @@ def failure(
     found: Certificate | None,
     sparsity: float = math.nan,
 ) -> str:
-    """Return the class of a run that has failed: of `FAILURES` the first whose rule holds.
+    """Return the class of a failed run: the first of `FAILURES` whose rule holds.
 
-    All errors are of the training range, all scales of the answers that are right there. errors:
-    those of its `curve`. found: what it computes; if that is not known, the largest distance of
-    its weights from whole numbers that it logged, `sparsity`, takes its place.
+    Errors, and scales of the right answers, are of the training range. errors: the errors of its
+    `curve`. found: what it computes, if known; else `sparsity`, the largest logged distance of its
+    weights from whole numbers, replaces it.
     """
     state = network.state_dict().values()
     if not (len(errors) and np.isfinite(errors[-1]) and all(v.isfinite().all() for v in state)):

@@ -131,7 +131,7 @@ class Layer(ExtendedTorchModule):
         return self.use_robustness_exp_logging and self.follows_robustness_logging
 
     def new_parameter(self, *shape: int) -> torch.nn.Parameter:
-        """Return a parameter of a shape, by default that of W, to be initialised."""
+        """Return a parameter to be initialised; its shape is by default `(out, in)`, as of W."""
         size = shape or (self.out_features, self.in_features)
         return torch.nn.Parameter(torch.full(size, math.nan))
 
@@ -148,7 +148,7 @@ class Layer(ExtendedTorchModule):
         return y
 
     def exact_parameters(self) -> dict[str, torch.Tensor]:
-        """Return values of own parameters by name: those of the exact weights nearest to them."""
+        """Return, by name, values of own parameters that make the nearest exact weights."""
         return {}
 
     def snap(self) -> None:
@@ -282,9 +282,9 @@ class Cell(ExtendedTorchModule):
 
 
 class RecurrentCell(Cell):
-    """Apply a layer to input and state: h_t = layer([x_t, h_{t-1}]); subclasses name their `Op`.
+    """Apply a layer to input and state: h_t = layer([x_t, h_{t-1}]). Subclasses name their `Op`.
 
-    Options are those of the layer.
+    It takes the options of the layer.
     """
 
     Op: ClassVar[type[Layer]]
@@ -342,7 +342,7 @@ OF_EVERY_LAYER = {"name", "writer", "dtype", "device"}
 
 
 def option_parameters(layer: type[ExtendedTorchModule]) -> dict[str, inspect.Parameter]:
-    """Return the keyword-only parameters of a constructor, aside from those of every layer."""
+    """Return a constructor's keyword-only parameters, except the ones every layer has."""
     parameters = inspect.signature(layer).parameters.values()
     named = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
     return {name: p for name, p in named.items() if name not in OF_EVERY_LAYER}

@@ -43,13 +43,13 @@ class EMLLayer(Layer):
     `random_hot`, which lowers each by 6 with probability 1/4), as they do if `uniform`. With
     `regualizer_z` the penalty `z` is the mean square of the imaginary part of the root.
 
-    With `iterations` training is that of the published code: three quarters of them search, with T
+    With `iterations` training follows the published code: three quarters of them search, with T
     2.5; then choices harden, up to tau = 1, with T = 2.5 (0.01 / 2.5)^(tau^2). The penalty `g` is
-    in force without a flag: the mean square of the imaginary part of the root, 0.0001 times that of
-    what nodes exceed 50 by, and 0.02 tau times how undecided choices are.
+    in force without a flag: the mean square of the imaginary part of the root, 0.0001 times the
+    mean square of the excess of nodes over 50, and 0.02 tau times how undecided choices are.
 
     Departs from the published code: a is cut where exp(a) is 1e300 (in float32, an eighth of the
-    largest number), and ln(0) is that of the smallest one.
+    largest number), and ln(0) is the logarithm of the smallest number.
     """
 
     default_name = "eml"
@@ -439,7 +439,7 @@ class NSRLayer(Layer):
     S is the sign bit of the difference d, 1 - 2 S^2 the zero bit, both in [-1, 1]. Shapes: V and U
     (*runs, out, in, copies), w and u (*runs, out, copies), b (*runs, out).
 
-    copies: comparisons that are learned beside each other. z: how small a difference still counts;
+    copies: comparisons that are learned in parallel. z: how small a difference still counts;
         beyond 1 / z, gradients vanish.
 
     Departs from the paper: the second output, 1 - y, is left out. The penalties of the version of

@@ -200,7 +200,7 @@ class NALULayer(AbstractNALULayer):
         |x|.
 
     Shapes: G (*runs, out, in). Options: see `stable_nalu.layer.nalu`. Departs from the paper:
-    initial values are those of Madsen & Johansen (2020) unless `nalu_init` says otherwise.
+    initial values follow Madsen & Johansen (2020) unless `nalu_init` says otherwise.
     docs/layers.md says what the published variants can represent. Departs from the published code:
     `nalu_mul="max-safe"` computes its formula, there it raises.
     """

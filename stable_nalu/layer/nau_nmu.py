@@ -174,7 +174,7 @@ class NAULayer(NAUBase):
         y_o = sum_i W'_oi x_i,    W' = clamp(W, -1, 1)
 
     `nau_noise` adds U(-a, a), a = 1 / var(x), to the input in training and takes its image from the
-    output again: value and gradients are those of the plain layer up to rounding. `beta_nau` draws
+    output again: value and gradients equal the plain layer's up to rounding. `beta_nau` draws
     the initial weights from 2 Beta(7, 7) - 1 instead of a uniform distribution. Departs from the
     published code: W' is clamped with `nac_oob` "clip" too, as there; the noise does not change the
     caller's tensor in place.
@@ -244,8 +244,8 @@ class PosNAULayer(UnitWeightLayer):
         y_o = sum_i W'_oi x_i,    W'_oi in [0, 1]
 
     W' = clamp(W, mnac_epsilon, 1) with `nac_oob="regualized"`; with "clip" it is W itself, clamped
-    after every step. Initial values and penalties are those of the NMU. In log space, after an NAU,
-    it is the paper's NAC with NMU weights for multiplication.
+    after every step. Initial values and penalties are the same as the NMU's. In log space, after an
+    NAU, it is the paper's NAC with NMU weights for multiplication.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

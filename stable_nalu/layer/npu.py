@@ -283,7 +283,7 @@ class MCLSTMCell(Cell):
     The last `auxiliary` inputs are a, which moves the gates, and the others are mass. Without any,
     a is 1, and -1 at the last step of `unroll`; i is then a softmax of a matrix. Shapes:
     junction.r = r (*runs, hidden, hidden), W (*runs, mass hidden, auxiliary). r starts as the
-    identity, v at `out_bias`. The penalty `W` rewards large r, W, V and v, as that of the MCFC.
+    identity, v at `out_bias`. The penalty `W` rewards large r, W, V and v, as in the MCFC.
     Departs from the paper: neither gate sees c, as in the published code for arithmetic.
     """
 
@@ -362,8 +362,8 @@ class MulMCFC(Layer):
         y_o = exp(bias_o + c_o sum_i J_io log x_i)
 
     with gate c and junction J of the MCFC. Shapes: bias (*runs, out), J (*runs, in, out). A
-    negative input gives NaN, an input of zero gives zero. Tags of the inner MCFC stand beside those
-    of this layer, not below them.
+    negative input gives NaN, an input of zero gives zero. The inner MCFC logs in the namespace of
+    this layer, not below it.
     """
 
     default_name = "MulMCFC"

@@ -34,10 +34,10 @@ from .user_code import ClassState
 
 
 class PlainLayer(Layer):
-    """Holds a module of the class `Module`, given its sizes and its own options.
+    """Holds a module of the class `Module`, built from its sizes and its own options.
 
-    Shapes: x (*runs, batch, in), y (*runs, batch, out), at most one run dimension. Parameters are
-    those of the module, and lead with the run dimension where runs are stacked.
+    Shapes: x (*runs, batch, in), y (*runs, batch, out), at most one run dimension, which comes
+    first in the module's parameters if runs are stacked.
     """
 
     Module: ClassVar[type[torch.nn.Module]]
@@ -66,7 +66,7 @@ class PlainLayer(Layer):
         return vmap(one_run)(*state, x)
 
     def observations(self) -> list[Observation]:
-        """Return the sparsity error by the module's own method, or else that of its matrix."""
+        """Observe the sparsity error, by the module's own method or else of its weight matrix."""
         if callable(getattr(self.module, "sparsity_error", None)):
             return [Observation("scalar", "W/sparsity_error", self._sparsity_error, False)]
         own = dict(self.module.named_parameters(recurse=False))
@@ -144,7 +144,7 @@ class _SparsityError(torch.nn.Module):
 
 
 def plain_layer(module: type[torch.nn.Module]) -> type[PlainLayer]:
-    """Return the layer that holds modules of a class; its options are those of the constructor."""
+    """Return the layer that holds modules of a class and takes the options of its constructor."""
     defaults = {option.name: option.default for option in options_of(module)}
     body = {"Module": module, "option_defaults": defaults, "__doc__": module.__doc__}
     holder = ProtocolLayer if issubclass(module, ExtendedTorchModule) else PlainLayer
@@ -300,7 +300,7 @@ def loaded_files() -> tuple[LayerFile, ...]:
 
 
 def sources(units: Iterable[object]) -> list[LayerFile]:
-    """Return what defines those of the units that are not of this package."""
+    """Return the files, or source text, that define units from outside this package."""
     entries = [registry.owned(str(unit)) for unit in units]
     own = [(entry, entry.origin) for entry in entries if entry is not None and entry.origin]
     found = [_loaded.get(Path(origin)) or _source_of(entry) for entry, origin in own]
@@ -401,9 +401,9 @@ def _taken(signature: inspect.Signature) -> int:
 
 
 def _text_of(layer: Any) -> str:
-    """Return the text of a class, or of its methods if the text that is found is another's.
+    """Return the source text of a class, or of its methods if another class's text is found.
 
-    That of a function is its own, that of another object the text of its class.
+    For a function return its own text, for any other object the text of its class.
     """
 
     def text(part: type | FunctionType) -> tuple[list[str], int]:

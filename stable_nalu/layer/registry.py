@@ -269,9 +269,9 @@ def bring(one: Brought) -> None:
 
 
 def brought(word: str) -> Any:
-    """Return the object that a word of a configuration names; refuse one that nobody has brought.
+    """Return the object that a word of a configuration names. Refuse an unknown one.
 
-    The names of objects of a program end with (), those of this package do not.
+    Names of a program's objects end with (), names of this package do not.
     """
     found = owned(word)
     if found is None:
@@ -292,7 +292,7 @@ def put(entry: LayerEntry) -> None:
 
 
 def drop(key: str | None = None, *, origin: str | None = None) -> None:
-    """Remove the entry of a key, or all entries of an origin; those of this package stay."""
+    """Remove the entry of a key, or all entries of an origin. This package's own entries stay."""
     for entry in all_owned():
         if entry.key == key or entry.origin == origin:
             (_entries if entry.key in _entries else _brought).pop(entry.key)

@@ -121,9 +121,9 @@ class MultiWeightNAULayer(nau_nmu.NAUBase):
 
         y_o = sum_i clamp(W_k,oi, -1, 1) x_i,    k = iteration mod K
 
-    Shapes: W_0 ... W_{K-1} (*runs, out, in). `W_set_count` is K. All penalties and the range are
-    those of the active weight, which is logged as it is; the key `W-set` holds the spread of all of
-    them, mean (W_k - mean_k W_k)^2, which no script adds to its loss.
+    Shapes: W_0 ... W_{K-1} (*runs, out, in). `W_set_count` is K. All penalties and the range apply
+    to the active weight, which is logged as it is. The key `W-set` holds the spread of all weights,
+    mean (W_k - mean_k W_k)^2, which no script adds to its loss.
     """
 
     option_defaults: ClassVar = {"W_set_count": 5}
@@ -250,7 +250,7 @@ class ScaledSigmoidNAULayer(SelectionBase):
 
         y_o = sum_i x_i mask_io,    mask = 2 sigmoid(-|W_logits l1.weight^T + l1.bias| / 2)
 
-    In evaluation the mask is rounded to {0, 1}. Shapes, draws and `z` are those of the SigmoidNAU.
+    In evaluation the mask is rounded to {0, 1}. Shapes, draws and `z` are as in the SigmoidNAU.
     """
 
     def mask(self) -> torch.Tensor:
@@ -263,7 +263,7 @@ def expected_sign(probabilities: torch.Tensor) -> torch.Tensor:
 
 
 def chosen_sign(category: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the sign that a category index stands for: 0, 1, 2 -> +1, -1, 0."""
+    """Return the sign of a category index: 0, 1, 2 -> +1, -1, 0."""
     return (category == 0).to(dtype) - (category == 1).to(dtype)
 
 
@@ -303,7 +303,7 @@ class HardSoftmaxNACLayer(SoftmaxNACLayer):
 
         y_o = sum_i W_oi x_i,    W_oi in {1, -1, 0} sampled from softmax([W_hat, 0])
 
-    The gradient is that of the expected weight p_+ - p_-. It samples in evaluation and under
+    Its gradient is the expected weight's, p_+ - p_-. It samples in evaluation and under
     `no_random` too, as published. Shapes: W_hat (*runs, out, in, 2).
     """
 

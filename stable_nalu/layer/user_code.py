@@ -322,7 +322,7 @@ class ClassState(PythonState):
 
 
 class CodeReads(NamedTuple):
-    """What code and all code within it look up: names, those of globals, strings and modules."""
+    """Everything that code and its inner code look up: names, global names, strings and modules."""
 
     digest: bytes
     names: Names

@@ -194,7 +194,7 @@ class SimpleFunctionRecurrentNetwork(ExtendedTorchModule):
 
     h_0 is trainable; h_t = cell(x_t, h_{t-1}); y = output_layer(h_T). An LSTM carries a pair
     (h, c), both trainable at the start; an MC-LSTM starts from its c alone. `readout` is the unit
-    of the output layer, by default that of the cell, or linear. The penalty `L2` is `readout_l2`
+    of the output layer, by default the cell's unit, or linear. The penalty `L2` is `readout_l2`
     times half the mean square of the weights of a linear one.
     """
 

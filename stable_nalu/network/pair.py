@@ -23,7 +23,7 @@ class PairNetwork(ExtendedTorchModule):
     """x `(*runs, batch, inputs)` -> `(*runs, batch, outputs)`: a unit, then a plain sum x W^T.
 
     Units of `ONE_UNIT` make both layers, an activation two hidden ones. Weights start uniform
-    within `gain` sqrt(6 / (in + out)), those of an NMU from 0 to 1; imaginary ones and biases at 0.
+    within `gain` sqrt(6 / (in + out)), an NMU's from 0 to 1, imaginary weights and biases at 0.
 
     sums_first: the sum is the first layer. positive: weights start from 0 to 0.1, gates open.
     """

@@ -3,11 +3,11 @@
     pooled_convolution: y = relu(max_pool2d(conv2d(x, W, bias), 2))
     rectified_linear:   y = relu(x W^T + bias)
 
-Of four outputs of a convolution, three have no gradient; nor has what the ReLU or, behind it,
-dropout leaves out. Compiled code (`sparse_gradients.cpp`) multiplies an eighth of what autograd
-does, or a half where nothing is pooled; gradients are those of autograd up to rounding. It
-convolves images of one channel, too, because their outputs take longer to write and to read than to
-compute. Other convolutions are torch's, with channels side by side, for which they are quickest.
+Of four outputs of a convolution, three have no gradient, nor do outputs that the ReLU or a dropout
+behind it sets to 0. Compiled code (`sparse_gradients.cpp`) makes an eighth of autograd's
+multiplications, or a half without pooling. Its gradients equal autograd's up to rounding. It also
+convolves images of one channel, because their outputs take longer to write and to read than to
+compute. Other convolutions are torch's, in its quickest layout, with channels side by side.
 """
 
 import ctypes

@@ -291,7 +291,7 @@ def spline_system(points: torch.Tensor) -> torch.Tensor:
 
 
 def warp_matrix(places: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
-    """Return the matrix (n, K) that maps sources (K, 2) of points to those of places.
+    """Return the matrix (n, K) that maps sources (K, 2) of points to sources of places.
 
     A thin-plate spline is the smoothest warp that moves given points. With points t_k and
     U(r) = r^2 ln r, it is q -> sum_k c_k U(|q - t_k|) + a + B q. Its coefficients for sources s_k

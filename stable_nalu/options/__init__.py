@@ -82,9 +82,9 @@ def add_sweep_flags(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class ScriptSpec:
-    """What one script accepts.
+    """The flags of one script and their rules.
 
-    name_fields: fields of the run name in order; those of younger flags follow by themselves.
+    name_fields: fields of the run name in order; fields of newer flags follow by themselves.
     checks: each raises OptionError for a configuration that cannot be run.
     refused: flags of published scripts that are not accepted, and why.
     fixed: what a configuration reads for flags that other scripts take and this one does not.
@@ -94,7 +94,7 @@ class ScriptSpec:
         gained by drawing them once for several runs.
     of_data: dests of flags that decide on samples and initial weights, and on nothing else.
     nac_mul_acts: whether --nac-mul decides how the model multiplies.
-    expand: returns flags with those that they stand for.
+    expand: adds the flags that given flags imply.
     """
 
     name: str
@@ -215,8 +215,8 @@ class ScriptSpec:
     def published_leaf(self, config: Config) -> str:
         """Return the run's own folder name without --short-names, by which tables know it.
 
-        One that no file system holds leaves out those of its later fields that are at their
-        defaults; what is left is a name of the first published code, which had no such fields.
+        A name too long for a file system omits its later fields that are at their defaults. It is
+        then a name of the first published code, which had no such fields.
         """
         leaf = format_leaf(self.fields, config, self.defaults)
         if len(leaf.encode()) <= _LONGEST_FOLDER:

@@ -1,9 +1,9 @@
 """A flag and a group of flags, declared once; the values that flags take; a run's configuration.
 
-A flag that names a unit takes names that papers give to models, too. A key of a layer always means
-that layer. A name of the papers stands for flags: where a script has one unit, for that unit; where
-`--nac-mul` decides how a model multiplies, for the published model. `flags.with_flags` puts
-them in the place of a name.
+A flag that names a unit also takes the papers' names of models. A key of a layer always means that
+layer. A name of the papers means flags: for the unit if a script has one unit, for the published
+model if `--nac-mul` decides how a model multiplies. `flags.with_flags` replaces a name by its
+flags.
 """
 
 import argparse

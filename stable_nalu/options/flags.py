@@ -509,7 +509,7 @@ def _converted(word: str, value: str, default: Any) -> Any:
 
 
 def _flags_of(flags: Sequence[Flag], word: str, *, pairs: bool) -> list[str] | None:
-    """Return the words that a name of the papers stands for; None: it is not a name.
+    """Return the flags that a name of the papers means, as words. None: it is not a name.
 
     pairs: whether --nac-mul decides how the model multiplies, or a name is one unit.
     """

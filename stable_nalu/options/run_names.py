@@ -121,7 +121,7 @@ class NameField:
 
     text: what it prints for a configuration, or None for nothing.
     flags: dests of the flags whose value it shows.
-    partial: those of them that two values can share a text for, and why.
+    partial: flags of which two values can share a text, and why.
     optional: the field vanishes while all its flags are at their default.
     pattern: how it is read; "": it is not.
     """
@@ -388,7 +388,7 @@ def canonical(label: str, sign: str = AMPERSAND) -> str:
 def signed(columns: Columns, sign: str) -> Columns:
     """Return the columns with another sign between the parts of two-part ranges.
 
-    It is `∪` in tables of the arithmetic data set, and `&` in those of single layers.
+    Tables of the arithmetic data set have `∪`, tables of single layers have `&`.
     """
     ranges = ("interpolation.range", "extrapolation.range")
     return columns | {name: canonical(columns[name], sign) for name in ranges if name in columns}

@@ -72,7 +72,7 @@ def _read(flag: Flag, value: Any) -> list[list[Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers of numpy, in lists, as those of Python, which are written without a type."""
+    """Replace NumPy numbers, also in lists, by Python's, which are written without a type."""
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else value

@@ -216,7 +216,7 @@ class Measure:
 
     column: of the exported table. A `*` at its end means all that begin so: kept for figures;
         tables show those with a published number, the rest of their name for a `*` in the label.
-    typical: what sums up many runs where one number is asked for, as beside a published one.
+    typical: the statistic of many runs, for example to compare with one published number.
     below: a limit; the share of runs below it is shown. lower: whether lower values are better.
     steps: logged steps, or epochs, whose values are kept, too, in columns such as `loss@1000`.
     digits: significant ones, in tables. optional: NaN is then no result, and not the worst one.
@@ -236,7 +236,7 @@ class Measure:
 class FurtherTable:
     """A table that a figure needs besides exported runs: the script that writes it, its words.
 
-    words: `{csv}` stands for the folder of exported tables. name: of the table, where it shows the
+    words: `{csv}` is replaced by the folder of exported tables. name: of the table, if it shows the
     run of a `seed` of a `model`.
     """
 
@@ -356,7 +356,7 @@ def expected_runs(
 ) -> list[ExpectedRun]:
     """Return every run of a model, in the order in which its commands plan them.
 
-    extra: flags laid over those of the model.
+    extra: flags that override the model's.
     """
     chosen = list(model.seeds if seeds is None else seeds)
     found: list[ExpectedRun] = []

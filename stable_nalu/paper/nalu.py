@@ -450,7 +450,7 @@ def word_traces(context: Context) -> Product:
 
 
 def _ranges(row: pd.Series) -> list[tuple[int, int]]:
-    """Return the ranges of numbers of a run, that of training first."""
+    """Return the ranges of numbers of a run, the training range first."""
     ends = [int(end) for end in re.findall(r"\d+", f"{row['train.range']} {row['test.ranges']}")]
     return list(zip(ends[::2], ends[1::2], strict=True))
 

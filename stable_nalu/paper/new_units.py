@@ -15,7 +15,7 @@ _PAIRS = {"add": "add", "mul": "add", "sub": "sub", "div": "sub"}
 
 
 def _dmu(name: str, kind: str, operands: str) -> Model:
-    """Return the unit on one operation; those of all operations share a table."""
+    """Return the unit on one operation. All operations share a table."""
     setting = replace(for_operation(name), prefix="dmu/")
     text = f"--layer-type DMU --layer-option operands={operands} --learning-rate 0.1"
     return setting.model(

@@ -1,11 +1,11 @@
-"""Published numbers, read from files beside this one: what a reproduction is compared with.
+"""Published numbers, read from files next to this one, to compare a reproduction with.
 
-Those of `published_measures/` are numbers of measured experiments, and each has a label that says
-what stands behind it: only some of them are published.
+`published_measures/` has numbers of measured experiments. Each has a label that says what stands
+behind it: only some of them are published.
 
-Those of `published_results/` are success rates.
-One row per point: solved of runs, median and mean step solved at, sparsity error; a number that
-was not published is None. An upper limit alone means "below it". `source` says where a number was
+`published_results/` has success rates.
+One row per point: solved of runs, median and mean step solved at, sparsity error; an unpublished
+number is `None`. An upper limit alone means "below it". `source` says where a number was
 read: table, figure, abstract, report, talk (an earlier run of the authors), derived.
 """
 
@@ -111,7 +111,7 @@ class PublishedMeasure:
     source: str
 
     def is_about(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether it is about runs of these settings, as far as it names some."""
+        """Return whether these settings match every setting that it names."""
         column, _, value = self.point.partition("=")
         wanted = {"operation": self.operation, column: value}
         return all(same_point(settings.get(name), text) for name, text in wanted.items() if text)

@@ -169,7 +169,7 @@ def _pairs(key: str, title: str, number: int, models: tuple[Model, ...], loss: s
 
 
 def _classes(key: str, number: str, title: str, ids: str, models: tuple[Model, ...]) -> Drawing:
-    """Return a figure of fold 2: by the ids of the published runs, else by those of the scripts."""
+    """Return a figure of fold 2, by the ids of the published runs or else of the scripts."""
     flags = ("nalmF_learnLF", "nalmF_learnLT", *["nalmT_learnLT"] * 3)
     labels = ("mul", "fc", "nmu", "snmu", "snmu [1,1+1/sd(x)]")
     names = (

@@ -35,9 +35,9 @@ from .experiment import Experiment, Measure, Model, Recipe, Resources, variants
 
 @kind("error by length")
 def lengths(context: Context, runs: Runs, reference: str, columns: curves.Titled) -> Product:
-    """Draw errors over the epochs, and errors by length beside those of a reference.
+    """Draw errors over the epochs, and errors by length divided by the errors of a reference.
 
-    A reference adds or multiplies digits exactly, so that its errors are those of reading them.
+    A reference adds or multiplies digits exactly, so it errs only when it reads a digit.
 
     runs: how rows are named and chosen. reference: the model that errors by length are divided by.
     """

@@ -1,7 +1,7 @@
 """From an experiment's key to its figure: trained in shards and jobs, exported, judged, compared.
 
-Scheduling is left to the batch system; without one, processes of this machine share the shards.
-What `experiments/*.py` and `stable-nalu` call is here: the one entrance to all training scripts.
+The batch system does the scheduling. Without one, processes of this machine share the shards.
+`experiments/*.py` and `stable-nalu` start here: it is the one entrance to all training scripts.
 """
 
 import sys

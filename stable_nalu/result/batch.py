@@ -1,7 +1,7 @@
 """The batch command: shards of an experiment trained here, submitted, or looked at.
 
-Batch scripts have their published names and arguments. A site is what differs between clusters; the
-text of a job serves both batch systems: each reads its own header lines.
+Batch scripts have their published names and arguments. A site describes one cluster. The text of a
+job serves both batch systems: each reads its own header lines.
 """
 
 import argparse

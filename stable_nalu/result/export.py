@@ -194,7 +194,7 @@ def _curve(value: float | bytes) -> dict[str, float]:
 
 
 def _join_sparsity(row: dict[str, Any], share: int, value: float | bytes, summed: bool) -> None:
-    """Join a sparsity error to that of a row, as `_SPARSITY_RULES` says."""
+    """Combine a sparsity error with the row's, as `_SPARSITY_RULES` says."""
     if isinstance(value, bytes):
         return
     entry = row.get(SPARSITY)

@@ -1,17 +1,17 @@
 """Runs of an experiment, judged once, and compared with the numbers that were given elsewhere.
 
-A judged run is a row, with what tells it apart and its outcome. Of experiments with a criterion
-that is a verdict. Of measured ones it is what a run logged last, or where the measure that the
-experiment selects by was lowest; values of earlier steps or epochs that it asks for are columns of
-the form `column@step`. NaN and infinity are results.
+A judged run is a row with its settings and its outcome. If the experiment has a criterion, the
+outcome is a verdict. If it is measured, the outcome is the last logged row, or the row in which the
+measure that the experiment selects by was lowest. Requested values of earlier steps or epochs are
+columns of the form `column@step`. NaN and infinity are results.
 
-Two rates are called equal only where their counts are identical, two means where they are so in all
-printed digits. Otherwise the difference has an interval, and a verdict of equivalence follows from
-it at a margin of five points. Seeds that are only some of the published ones are no sample of all:
-they are compared one by one, where the outcome of each is known. Runs that are shorter than the
-published ones have no verdict.
+Two rates are called equal only if their counts are identical, two means only if all printed digits
+are. Otherwise the difference has an interval, and a verdict of equivalence follows from it at a
+margin of five points. Some of the published seeds are not a random sample of all: they are compared
+one by one, if the outcome of each is known. Runs that are shorter than the published ones have no
+verdict.
 
-A measure is compared where the tolerance of the number given elsewhere is known. A claim that one
+A measure is compared if the tolerance of the number given elsewhere is known. A claim that one
 model is below another is tested on the runs of the same seed: few seeds decide nothing.
 """
 
@@ -99,10 +99,10 @@ def iterations_of(run: ExpectedRun) -> int:
 
 
 def shortened(experiment: Experiment, runs: pd.DataFrame) -> tuple[int, int] | None:
-    """Return the iterations of runs of one model and of the published ones, if those had more.
+    """Return the iterations of one model's shortest run and of the published, longer runs.
 
-    They are those of the shortest run. A run of the length of any variant counts as whole, and so
-    do runs without a column of iterations.
+    Return None if no run is shorter: a run of the length of any variant counts as whole, and so do
+    runs without a column of iterations.
     """
     if "iterations" not in runs.columns or runs.empty:
         return None
@@ -198,7 +198,7 @@ def is_plain(experiment: Experiment, column: str) -> bool:
 
 
 def measure_columns(experiment: Experiment, columns: Iterable[str]) -> list[str]:
-    """Return those of the columns that are of measures, in the order of the measures."""
+    """Return the columns that are measures, in the order of the measures."""
     of = {column: measure_of(experiment, column) for column in columns}
     return [c for measure in experiment.measures for c, found in of.items() if found is measure]
 
@@ -324,12 +324,12 @@ class Point:
 
 
 class RatePoint(Point):
-    """The success rate of judged runs at a point, beside the published one.
+    """The success rate of judged runs at a point, compared with the published one.
 
     summary: the summary of these runs, by the columns of `statistics.summary`.
     chosen: the fate of the seeds at hand, where they are some of those with a known outcome; same:
         how many of them end as published.
-    gap: our rate less the published one, with its interval; None where no rate is compared.
+    gap: our rate minus the published one, with its interval; None if no rate is compared.
     kind, verdict: the verdict about the success rate, and in words.
     """
 
@@ -399,11 +399,11 @@ def summed_up(values: np.ndarray, measure: Measure) -> dict[str, Any]:
 
 
 class MeasuredPoint(Point):
-    """One measure of the runs at a point, beside the number that was given elsewhere, if any.
+    """One measure of the runs at a point, compared with the number given elsewhere, if any.
 
     name: what tables call the measure. numbers: see `summed_up`. ours: the typical one of them.
     as_good: how many runs are as good as the number given elsewhere, or better.
-    pairs: what runs with the same seed say of a claim that ours are below another model's.
+    pairs: the test, by runs of the same seed, of a claim that ours are below another model's.
     """
 
     def __init__(

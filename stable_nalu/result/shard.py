@@ -90,7 +90,7 @@ class Shard:
 def shards(
     models: Mapping[str, Model], seeds: Sequence[int] | None, runs_per_shard: int | None = None
 ) -> list[Shard]:
-    """Return all shards in a fixed order, so that a number stands for the same one every time.
+    """Return all shards in a fixed order, so that a number always means the same shard.
 
     seeds: the published ones when None. A shard holds at least one seed of every point.
     """
@@ -124,7 +124,7 @@ def how_to_run(
     """Return flags that say how runs are carried out: their length, and where they can resume.
 
     max_iterations: updates, also of scripts that count epochs, which then train whole ones.
-    workers: processes; those of a job's ensemble would compete with those of other shards.
+    workers: processes of an ensemble, which in a job would compete with other shards.
     """
     flags = {flag.name for flag in SCRIPTS[model.script].flags}
     updates = 1 if ITERATION_FLAG in flags else max(1, model.steps_per_epoch)
@@ -193,10 +193,10 @@ def refuse_running(every: Iterable[Shard], max_iterations: int | None = None) ->
 def train_shards(
     every: Sequence[Shard], max_iterations: int | None = None, workers: int = 1
 ) -> int:
-    """Train what is left of shards of one script, side by side.
+    """Train the remaining runs of shards of one script together.
 
     Return the exit code of the first command that fails, else 0. The commands run in this process,
-    which signals then reach; those that go on with runs together, and those that begin runs anew.
+    so signals reach them: first all that resume runs together, then all that start runs.
     """
     script = every[0].model.script
     plans = [_plan(shard, max_iterations, workers) for shard in every]
@@ -211,7 +211,7 @@ def train_shards(
 
 
 def train_commands(script: str, *commands: Sequence[Sequence[str]]) -> int:
-    """Train the runs of command lines, those of a sequence in the same stacks."""
+    """Train the runs of command lines. The lines of one sequence share stacks."""
     spec, task = SCRIPTS[script], TASKS[script]
     plans = [[c for words in lines for c in spec.parse(words).configs] for lines in commands]
     set_threads(task)
@@ -247,10 +247,10 @@ def mark_finished(runs: Sequence[AnyRun]) -> None:
 def _plan(
     shard: Shard, max_iterations: int | None, workers: int = 1
 ) -> list[tuple[Command, list[ExpectedRun]]]:
-    """Return commands that train what is left of a shard, each with those of its runs.
+    """Return commands that train the remaining runs of a shard, each with its unfinished runs.
 
-    Finished runs are planned, too, where their checkpoints tell the script so: it cuts a plan into
-    stacks whatever is finished, and a run that goes on needs the stack that it began in.
+    Finished runs are planned, too, if their checkpoints let the script skip them: it cuts a plan
+    into stacks whatever is finished, and a resumed run needs the stack that it began in.
     """
     extra = how_to_run(shard.model, shard.variants[0], max_iterations, workers)
     every = shard.expected(extra)

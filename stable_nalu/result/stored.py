@@ -1,7 +1,7 @@
-"""Compact results that are kept: `<key>.csv`, one row per run, from which every number follows.
+"""Stored results: `<key>.csv`, one row per run, from which every number follows.
 
-Beside them is what the runs cost, by which the cost of others is estimated; which rows were trained
-again (`verified.csv`); and what networks compute, and why runs failed (`formula/<key>.csv`).
+Other files have the cost of runs, from which further costs are estimated (`cost/<key>.csv`), rows
+that were retrained (`verified.csv`), formulas and causes of failures (`formula/<key>.csv`).
 """
 
 import csv
@@ -133,9 +133,9 @@ ALONE = "alone"
 
 @dataclass(frozen=True)
 class Verified:
-    """A kept row that was trained again.
+    """A stored row that was retrained.
 
-    row: what tells it apart. digest: of its kept cells; those of a row that was replaced differ.
+    row: what identifies it. digest: of its stored cells; a row that replaced it has another one.
     verify_seed: of the random choice; None for a row that was named.
     trained: alone, or in what stack.
     compared, equal: how many cells, and how many of them matched.
@@ -207,7 +207,7 @@ def kept_keys(data: Path = DATA, measured: bool | None = None) -> list[str]:
 def finished(
     experiment: Experiment, judged: pd.DataFrame, expected: Iterable[ExpectedRun]
 ) -> pd.DataFrame:
-    """Return the rows that are kept of judged runs: those of finished ones.
+    """Return the rows of finished runs, as they are stored.
 
     expected: the same runs, as planned, below the present log folder.
     """

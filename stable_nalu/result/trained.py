@@ -204,7 +204,7 @@ _SHOWN = 3
 
 
 def alone(key: str, model: str, variant: str, point: int, seed: int) -> Shard:
-    """Return one run as a shard; point: its place among those of the model, if that has some."""
+    """Return one run as a shard. point: its place among the points of the model, if any."""
     chosen = find(key).model(model).only_variants(variant)
     chosen = replace(chosen, points=chosen.points[point : point + 1])
     return Shard(model, chosen, chosen.variants, (seed,))

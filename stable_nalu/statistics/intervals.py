@@ -33,7 +33,7 @@ BETTER, WORSE, ALIKE = "better", "worse", "no significant difference"
 
 
 class Estimate(NamedTuple):
-    """A figure and the ends of its 95 % interval; NaN where there is none."""
+    """A number and the ends of its 95 % interval, or NaN."""
 
     mean: float
     lower: float = math.nan
@@ -67,7 +67,7 @@ def difference(one: Estimate, other: Estimate, length: Length = math.hypot) -> E
 
     Both rates have Wilson's interval. With the intervals of two means it is the method MOVER.
 
-    length: of the ways to an end of both, which is the way to that of the difference.
+    length: joins the distances of both rates to an end into the distance of the difference.
     """
     lower = length(one.mean - one.lower, other.upper - other.mean)
     upper = length(one.upper - one.mean, other.mean - other.lower)
@@ -252,7 +252,7 @@ class PairedTest:
 
     labels: of both models. won, lost: pairs that the first alone, and the second alone, has solved;
         both: that both have.
-    difference: the success rate of the first less that of the second, with the interval of pairs.
+    difference: the success rate of the first minus the second's, with the interval of pairs.
     p: exact, by exchanging the sides of whole seeds. lengths: iterations of both.
     """
 

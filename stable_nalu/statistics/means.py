@@ -3,10 +3,10 @@ r"""The means of the papers: the step solved at, and the sparsity error.
 **Solved at** is the mean first step at which a run solves its task. Its gamma density is written
 in mean mu and variance s2, with shape mu²/s2 and rate mu/s2. There are three fits:
 
-    published   what the papers print. The variance starts at that of the sample and hardly moves,
+    published   what the papers print. The variance starts at the sample variance and hardly moves,
                 so the mean is the sample mean or, in skewed groups, a place that the profile
                 walk came upon; twice the sample mean and more has been printed.
-    frozen      the variance is that of the sample; the mean maximises the likelihood.
+    frozen      the variance is the sample variance; the mean maximises the likelihood.
     profile     maximum likelihood in both: the mean is the arithmetic mean.
 
 With fewer than two steps, equal steps, a step 0, or when the published fit fails, the arithmetic
@@ -33,8 +33,8 @@ Probabilities), in which nothing large cancels:
     D(k, m)   = k log(k/m) + m - k                                       deviance
     log Poisson(k; m) = -log(2 pi k)/2 - delta(k) - D(k, m)
 
-A sample has a handful of values, and a fit asks for many densities at once: what takes the time is
-the number of NumPy's calls, so that all densities are evaluated by the same ones, one in each row.
+A sample has a handful of values, and a fit asks for many densities at once: the number of NumPy
+calls takes the time, so the same calls evaluate all densities, one in each row.
 
 **The published fits** are `mle2` of the R package bbmle, with its profile interval: fit, take
 standard errors from the second derivatives, walk the profile of the mean; when the walk finds
@@ -302,7 +302,7 @@ class NotFiniteError(Exception):
 
 
 class BetterFitError(Exception):
-    """Raised with parameters whose deviance is lower than that of the fit."""
+    """Raised with parameters whose deviance is lower than the fit's."""
 
 
 def minimize_in_box(

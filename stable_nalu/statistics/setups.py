@@ -274,8 +274,8 @@ def usual_thresholds() -> Thresholds:
 class Judgement:
     """How the runs of exported files are judged.
 
-    threshold: taken for every run instead of those of tables.
-    parameter: the rows of the tables that count; None: those of a run's script and model.
+    threshold: taken for every run instead of the thresholds in tables.
+    parameter: the rows of the tables that count; None: the rows for a run's script and model.
     setups: tables of thresholds in place of the usual ones; a run without a row is left out then.
         Of a published figure: the name of one that counts where it is exported.
     best_range: number of last rows among which a run is judged.
@@ -341,7 +341,7 @@ def add_threshold_flags(add: Callable[..., None]) -> None:
 def limit_of(run: "Config | str | Mapping[str, Any]", given: float | None = None) -> Limit:
     """Return when a run is solved, by its configuration, name or options; FLAT if they are no task.
 
-    given: a threshold in place of that of the task.
+    given: replaces the task's threshold.
     """
     if given is not None:
         return Limit(given)
@@ -375,7 +375,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Estimators:
-    """How means and intervals are made; the defaults are those of the papers.
+    """How means and intervals are made. The defaults follow the papers.
 
     gamma_fit, sparsity_fit: see `means.solved_at` and `means.mean_sparsity`.
     plain: whether to add the arithmetic mean and the median with bootstrap intervals, in columns

@@ -359,11 +359,11 @@ Columns = dict[str, list[tuple[str, str]]]
 
 
 def as_text(table: pd.DataFrame, width: int) -> str:
-    """Return a summary: one line per group, two where intervals would not fit beside the means.
+    """Return a summary: one line per group, or two if intervals do not fit behind the means.
 
-    Options that all groups share are named above the table. Where two lines are still too wide,
-    options that follow from model and training range are left out, and at last every group is a
-    block of lines.
+    Options that all groups share are named above the table. If two lines are still too wide,
+    options that follow from model and training range are left out, and as a last resort every group
+    is a block of lines.
     """
     measures = [c for c in table if str(c).startswith(tuple(_TITLES))]
     names = [str(c) for c in table if c not in measures and c != "runs"]

@@ -295,7 +295,7 @@ class ThresholdSettings:
     """How thresholds are computed.
 
     epsilon: how far weights are off. The first benchmark has 1e-4 in its script and 1e-5 in its
-    set-ups; with 1e-5 the steps that were published of NAU and NMU come out exactly, with 1e-4 not.
+    set-ups; 1e-5 reproduces the published steps of NAU and NMU exactly, 1e-4 does not.
     published: take the papers' subset lengths, one longer than the data set's.
     samples, seed: of what is simulated.
     """

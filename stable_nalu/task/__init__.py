@@ -50,14 +50,14 @@ class _Tasks(Room):
             what: a formula such as "x1*x2 + x3"; a function of x `(rows, inputs)`, a tensor; or a
                 table, as a DataFrame or the path of a CSV file.
             target: the column of a table that is learned, or several.
-            inputs: the number of inputs of a function, names of those of a formula, or columns.
+            inputs: the number of a function's inputs, the names of a formula's, or columns.
             outputs: of a function; 1 by default.
             train: where inputs are drawn from: a pair for all, a list of a pair for each, a
                 dictionary by name, a law of scipy.stats, or a function `(generator, rows) -> x`.
             test: the same for the test, but a list of pairs are ranges that rows take in turns. Of
                 a table, a condition such as "r > 3", a share of the rows, or a column.
             name: in names of runs and tables.
-            noise: deviation of normal noise on targets of training; of a table, that which it has.
+            noise: deviation of normal noise added to training targets, or already in a table's.
             scale: whether the network computes with standardised inputs and targets.
             threshold: the test error below which a run is solved, "exact", or "none".
             hidden: width between two layers; None: one layer.

@@ -227,7 +227,7 @@ class OperationTask(task.EngineTask):
 
 
 class SimpleFunctionStatic(OperationTask):
-    """Two layers; the test inputs may have to exceed those of training."""
+    """Two layers. The test inputs may have to exceed the training inputs."""
 
     logging = replace(OperationTask.logging, quiet_betas=True)
     shown_inputs = math.inf

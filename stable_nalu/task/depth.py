@@ -5,18 +5,18 @@ The target of `depth` is a chain of `--depth` operations on the inputs x_1, x_2,
     h_0 = x_1,    h_k = operation_k(h_{k-1}, x_{k+1}),    t = h_depth
 
 `--operations` are taken in turn: add,mul of depth 4 is ((x_1 + x_2) * x_3 + x_4) * x_5. The
-operation eml is exp(x_{k+1}) - ln(h_{k-1}). `--redundant` inputs stand behind those of the chain,
+operation eml is exp(x_{k+1}) - ln(h_{k-1}). `--redundant` inputs follow the inputs of the chain,
 and the target does not depend on them.
 
 EML trees and EQL networks learn a chain as one layer that has levels itself. Any other unit is a
 layer per level, which sees the output of the level below and all inputs, and has to find its two
 operands; `--sum-layer` is the unit of levels that add or subtract, which is then given.
 
-Weights start at random; `near` the exact ones: those plus normal noise; or as the last step of a
-`curriculum`: exact up to the last level, which is random. All of them are trained.
+Weights start at random; `near`, which is the exact weights plus normal noise; or as the last step
+of a `curriculum`, exact up to the last level, which is random. All of them are trained.
 
-Errors are mean squares relative to that of the target. A run is solved below 1e-5, 0.3 % of the
-target, beyond the range of training.
+Errors are mean squares divided by the mean square of the target. A run is solved below 1e-5, 0.3 %
+of the target, beyond the range of training.
 """
 
 from collections.abc import Iterator, Sequence

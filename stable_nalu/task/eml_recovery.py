@@ -1,7 +1,7 @@
 """The recovery of trees: an EML tree learns a function that another one, drawn at random, computes.
 
-Phases are those of the published code: search at a high temperature, then hardening at a falling
-one with penalties of what is undecided; measured is the tree whose likeliest choices are made.
+The phases follow the published code: search at a high temperature, then hardening at a falling one
+with penalties on undecided choices. The measured tree makes the likeliest choices.
 """
 
 import copy
@@ -55,10 +55,10 @@ def drawn_tree(depth: int, tree: str, grid: torch.Tensor) -> EMLLayer:
 
 
 def chain(depth: int, tree: str) -> EMLLayer:
-    """Return a tree whose only node of inputs is the deepest: those of the published code.
+    """Return a tree whose only node of inputs is the deepest, as in the published code.
 
-    With z = e^x - ln y they compute z, e - ln z, e^e / z and ln z; here they go on with
-    e - ln(ln z) and e^e / ln z.
+    With z = e^x - ln y, the published trees compute z, e - ln z, e^e / z and ln z. Deeper ones
+    compute e - ln(ln z) and e^e / ln z.
     """
     layer = EMLLayer(2, 1, depth=depth, tree=tree, temperature=COLD)
     held = [0]
@@ -82,7 +82,7 @@ def chain(depth: int, tree: str) -> EMLLayer:
 
 
 class RecoveryTask(RowsTask):
-    """Find a tree that computes what the target does; errors are those of the snapped tree."""
+    """Find a tree that computes the same as the target. Errors are of the snapped tree."""
 
     kind = Kind(cost=10, penalties=Penalties)
 

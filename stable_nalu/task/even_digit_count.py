@@ -1,8 +1,8 @@
 """Even digits of a picture counted by one network with different last layers.
 
-Section 4.6 and table 4 of the NALU paper. The pictures and the network are those of Segui, Pujol &
-Vitria (2015, arXiv:1505.08082) as a public repository has them; that they are the paper's is an
-inference.
+Section 4.6 and table 4 of the NALU paper. The pictures and the network follow a public repository
+that reimplements Segui, Pujol & Vitria (2015, arXiv:1505.08082). We infer that the paper uses the
+same.
 """
 
 import math
@@ -178,9 +178,9 @@ class EvenDigitNetwork(ExtendedTorchModule):
     of 8 kernels (7 x 7, stride 2, then the largest of 2 x 2), 16 (3 x 3, dilated by 2), 32 (3 x 3)
     and 1 (1 x 1), a dense layer of 32, each with a ReLU, and the head.
 
-    Weights start as torch's do, those of the last convolution without signs: else its one channel
-    is 0 everywhere in some networks, which never learn. Networks of one seed start alike but for
-    their heads.
+    Initial weights are torch's, but the last convolution takes absolute values: else its one
+    channel is 0 everywhere in some networks, which never learn. Networks of one seed start alike
+    except for their heads.
     """
 
     def __init__(self, c: Config, **layer_options: Any):
@@ -236,8 +236,8 @@ class HalvingConvolution(Convolution):
 class Head(ExtendedTorchModule):
     """h `(batch, 32)` -> scores `(batch, outputs)`: W h + b or unit(h) + b.
 
-    unit_name: of `HEADS`, where W is what its function makes of the weights, or a unit's key.
-    Weights start uniform in +-1 / sqrt(32), biases at 0, units as they do everywhere.
+    unit_name: of `HEADS`, whose function makes W from the weights, or a unit's key. Weights start
+    uniform in +-1 / sqrt(32), biases at 0, units as they do everywhere.
     """
 
     def __init__(self, unit_name: str, outputs: int, bias: bool, **layer_options: Any):
@@ -275,7 +275,7 @@ class EvenDigitTask(Task):
     """Learn the number of even digits as a class.
 
     Pictures of training, validation and test are made of different digits. All networks are tested
-    on the same pictures, and those of one seed are trained on the same.
+    on the same pictures, and networks of one seed are trained on the same.
     """
 
     kind = Kind(cost=1000, errors=(ACCURACY_VALID, ACCURACY_TEST))
@@ -340,7 +340,7 @@ def rmse(confusion: torch.Tensor) -> torch.Tensor:
 def _last_layers() -> tuple[str, ...]:
     """List the last layers by name.
 
-    Units whose run names were those of others are left out: activations behind a dense layer.
+    Units that would share the run name of others are left out: activations behind a dense layer.
     """
     return (*HEADS, *(name for name in buildable_layers() if name.lower() not in HEADS))
 

@@ -191,11 +191,11 @@ ENCODING = 64
 
 
 class TimeGridworldNetwork(ExtendedTorchModule):
-    """An LSTM on what is seen, T and a register, with heads for actions and for the value.
+    """An LSTM on the frame, T and a register, with heads for actions and for the value.
 
-    The register is what a unit makes of T. feedforward: unit(T), the same at every step.
-    recurrent: n_t = unit([T, 1, n_{t-1}]) from n = 0, where T is there at the first step alone, so
-    that it can count down. The baseline has no register.
+    A unit makes the register from T. feedforward: unit(T), the same at every step. recurrent:
+    n_t = unit([T, 1, n_{t-1}]) from n = 0, with T at the first step alone, so that it can count
+    down. The baseline has no register.
 
     Shapes: frames `(frames, ...)`; stimulus, frame `(batch)`; h, c `(batch, hidden)`.
     """
@@ -226,7 +226,7 @@ class TimeGridworldNetwork(ExtendedTorchModule):
     def counted(
         self, stimulus: torch.Tensor, register: torch.Tensor | None, step: int
     ) -> torch.Tensor | None:
-        """Return the register at a step, given that of the step before."""
+        """Return the register at a step, given the register at the step before."""
         number = stimulus.unsqueeze(-1)
         if self.counter is None or (register is not None and self.wiring == "feedforward"):
             return register
@@ -271,9 +271,9 @@ _WORTH_LEAVING_OUT = 0.9
 class Step(NamedTuple):
     """A step of episodes, for gradients, shaped `(rows,)`.
 
-    episode: the one of each row. frame: what was seen. from_stimulus: what T and the register added
-    to the gates, with gradients. live: whether the episode was going on. rows: which of those of
-    the step before these are, if not all.
+    episode: of each row. frame: the observation. from_stimulus: what T and the register add to the
+    gates, with gradients. live: whether the episode was going on. rows: the places of these rows
+    in the step before, if it had more.
     """
 
     episode: torch.Tensor
@@ -343,10 +343,10 @@ def learn(
     played: Walk,
     discount: float,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the losses of the advantage actor-critic on episodes that were played.
+    """Return the losses of the advantage actor-critic for policy and value, and the entropy.
 
-    They are those of policy and value, and the entropy, each a mean over the steps taken. The
-    return of a step is the reward over m, discounted by the steps to the end.
+    Each is a mean over the steps of the episodes that were played. The return of a step is the
+    reward over m, discounted by the steps to the end.
     """
     steps = played.steps
     frame = torch.cat([step.frame for step in steps])

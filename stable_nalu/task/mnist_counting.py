@@ -231,8 +231,8 @@ class CountingTask(Task):
     ) -> dict[str, torch.Tensor]:
         """Return errors after the last digit, and the share of sequences with the right answer.
 
-        An answer is right if all outputs round to what is true; of the counts of one digit, if the
-        largest is that of the digit.
+        An answer is right if all outputs round to the true values. A count of a single image is
+        right if the output of its digit is the largest.
         """
         y = model.accumulate(read[places]).squeeze(-2)
         t = self._answers(name, places)[:, -1]
@@ -252,7 +252,7 @@ def training_places(count: int, length: int, seed: int, epoch: int) -> np.ndarra
 def fixed_places(count: int, length: int, seed: int, repeats: int = 1) -> np.ndarray:
     """Return places of `count` images, `repeats` times over in a new order, cut into sequences.
 
-    Orders follow `seed` alone: those of all lengths are cut from the same.
+    Orders depend on `seed` alone: sequences of all lengths are cut from the same orders.
     """
     random = LegacyRandom(seed)
     return _cut(np.concatenate([random.permutation(count) for _ in range(repeats)]), length)

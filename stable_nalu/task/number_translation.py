@@ -1,7 +1,7 @@
 """Training on numbers written in words: `number_translation`.
 
-The published script cannot start, so this is what it meant to do. What is known of it is what it
-prints when repaired, for NALU with seed 0 and no penalty, and this gives the same:
+The published script cannot start, so this implements its evident intent. It prints the same as the
+repaired script, for NALU with seed 0 and no penalty:
 
     train 0: 281481.40625
     train 50: 325412.59375

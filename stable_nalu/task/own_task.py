@@ -9,9 +9,9 @@ validation; batches draw the rest with replacement.
 
 A run is solved when its test error is below the threshold. `exact` is the error of the right
 formula whose weights are off by 1e-5: terms of sums are (1 - 1e-5) of themselves, factors z are
-(1 - 1e-5) z + 1e-5. It is the usual one of formulas; that of functions is 1e-10 of the mean square
-of the targets. Of tables a run is solved only by a threshold that is given, or at 1.1 times the
-variance of noise that is.
+(1 - 1e-5) z + 1e-5. It is the default for formulas. The default for functions is 1e-10 of the mean
+square of the targets. The default for tables is 1.1 times the variance of the given noise, without
+which no run is solved.
 """
 
 import hashlib
@@ -575,7 +575,7 @@ class BroughtTask:
 
 
 def made(what: Any, target: Any, inputs: Any, train: Any, test: Any, **flags: Any) -> BroughtTask:
-    """Return a task of one's own; `stable_nalu.task` says what is what."""
+    """Return a task of one's own; `stable_nalu.task` explains the arguments."""
     flags |= {"noise": float(flags["noise"]), "scale": bool(flags["scale"])}
     flags["threshold"] = None if flags["threshold"] is None else str(flags["threshold"])
     name, table = flags["task"], None
@@ -666,7 +666,7 @@ def _word(argument: str, value: Any) -> str:
 
 
 def _expanded(typed: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return flags with those of the task that they name, its threshold and its label."""
+    """Return flags with the flags, threshold and label of the task that they name."""
     given = dict(typed)
     named, file = (given.get(name, [None])[0] for name in ("task", "task_file"))
     task = None

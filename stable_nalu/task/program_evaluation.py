@@ -78,9 +78,9 @@ class Programs(NamedTuple):
 class Steps(NamedTuple):
     """Programs read token by token; the longest come first.
 
-    counts: how many of them have a token at each step, and are read on. tokens, values `(rows,)`:
-    those of the first step, then those of the second, and so on. ends `(batch,)`: the row of each
-    program's last token. results `(batch,)`: what they compute.
+    counts: how many of them have a token at each step. tokens, values `(rows,)`: of all programs
+    at the first step, then at the second, and so on. ends `(batch,)`: the row of each program's
+    last token. results `(batch,)`: what they compute.
     """
 
     counts: tuple[int, ...]
@@ -366,7 +366,7 @@ class UGRNNCell(Cell):
         c = tanh(A [x_t, h] + a);   g = sigmoid(B [x_t, h] + b)
         h_t = g h + (1 - g) c
 
-    Parameters start from U(+-1 / sqrt(hidden)), as those of torch's cells do.
+    Initial parameters are drawn from U(+-1 / sqrt(hidden)), as in torch's cells.
     """
 
     def __init__(self, input_size: int, hidden_size: int, *, name: str | None = "core"):
@@ -511,10 +511,10 @@ def root_mean_square(error: torch.Tensor) -> torch.Tensor:
 
 
 def right_digits(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Return the share of characters of each rounded `y` that are those of `t`.
+    """Return the share of characters of each rounded `y` that match `t`.
 
-    Both are written as whole numbers and laid one below the other by their last digits; a sign is
-    a character, and what only one of them has is wrong. What is not a finite number is all wrong.
+    Both are written as whole numbers and aligned at their last digits. A sign is a character, and a
+    character without a partner is wrong. A number that is not finite is all wrong.
     """
     shares: list[float] = []
     for answer, result in zip(y.tolist(), t.tolist(), strict=True):

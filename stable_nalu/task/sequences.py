@@ -1,7 +1,7 @@
 """Sequences of digit images: an image network and a cell that adds or multiplies what it reads.
 
-The images of `sequential_mnist` are handwritten digits, those of `sequential_svhn` house numbers,
-which a residual network of torchvision reads.
+The images of `sequential_mnist` are handwritten digits. `sequential_svhn` has house numbers, which
+a residual network of torchvision reads.
 """
 
 from collections.abc import Iterator
@@ -159,7 +159,7 @@ class SequentialTask(Task):
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Return the mean squared error, the share of right roundings, and that of the last step."""
+    """Return the mean squared error and the share of right roundings, of all steps and the last."""
     right = (y.round() == t).to(torch.float64)
     return torch.stack([((y - t) ** 2).mean().to(torch.float64), right.mean(), right[:, -1].mean()])
 

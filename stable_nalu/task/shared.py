@@ -78,7 +78,7 @@ def task_script(
 ) -> ScriptSpec:
     """Return the description of a task's script.
 
-    fragments: fields behind those of the task's flags, which vanish at their defaults, too.
+    fragments: name fields behind the task's own, which also vanish at their defaults.
     batch_size: None for a task that says itself what a batch is. unit: what the task counts its
     training in. nalu_init: default of --nalu-init, for units that have it. look: flags that look at
     a trained model. inputs: of a network that the engine trains. criterion: that it trains by.

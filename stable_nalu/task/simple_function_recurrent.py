@@ -1,6 +1,6 @@
 """Sums over sequences, joined by an operation, by a recurrent cell: `simple_function_recurrent`.
 
-The published script cannot start, so this is what it meant to do.
+The published script cannot start, so this implements its evident intent.
 """
 
 import math

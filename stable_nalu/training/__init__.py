@@ -28,7 +28,7 @@ Setting = tuple[Callable[[], Any], Callable[[Any], object], Any]
 def as_at_the_start() -> Iterator[None]:
     """Let torch and numpy be set as at the start of a process, and put everything back afterwards.
 
-    One thread at a time: most of these settings, and torch's generator, are those of the process.
+    One thread at a time: all threads share most of these settings, and torch's generator.
     """
     with _LOCK, ExitStack() as left:
         left.enter_context(torch.inference_mode(False))

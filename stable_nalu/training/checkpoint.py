@@ -111,7 +111,7 @@ def _write(path: Path, content: Any, shown: Path | None = None) -> None:
 
 
 def pending_file(path: Path) -> Path:
-    """Return where a new checkpoint waits until those of all runs of its stack are written."""
+    """Return where a new checkpoint waits until all checkpoints of its stack are written."""
     digest = hashlib.sha256(path.name.encode()).hexdigest()[:32]
     return path.with_name(f".{digest}.pending{path.suffix}")
 
@@ -239,7 +239,7 @@ KEPT = "layer_state"
 
 
 def _unsaved_buffers(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return non-persistent buffers of users. Every pass sets those of this package first."""
+    """Return non-persistent buffers of users. Every pass sets this package's own first."""
     saved, owners = model.state_dict().keys(), foreign_modules(model)
     inside = tuple(f"{path}." if path else "" for path, _ in owners)
     return {n: b for n, b in model.named_buffers() if n not in saved and n.startswith(inside)}
@@ -439,7 +439,7 @@ class RunState:
     """The state of runs, one alone or many stacked as one: models, optimiser, generators, progress.
 
     at: the unit that is trained next. batch: how many batches of it are trained; None as long as it
-    has not begun. order: that of its rows, if a loader shuffles them. updates: how many were made.
+    has not begun. order: of its rows, if a loader shuffles them. updates: how many were made.
     last_total: the last loss of all runs. errors: the last errors of all runs, by their tags for
     TensorBoard's HParams plugin; best: the lowest validation errors. diverged_at: where runs
     diverged; stopped_at: where callbacks stopped them. engine: what trains the runs in place of

@@ -271,10 +271,10 @@ def write_board(
 ) -> None:
     """Write what TensorBoard shows of all runs in a folder: what varies, thresholds, three charts.
 
-    It is a hidden event file beside the folders of the runs, which no exporter reads. Other runs
-    may be there already.
+    It is a hidden event file in the same folder, which no exporter reads. Other runs may be there
+    already.
 
-    runs: the records of those that are trained now, by their folders. judged: the task, where it
+    runs: the records of the runs that are trained now, by their folders. judged: the task, if it
     says when a run is solved.
     """
     records = {path: RunRecord.read(path) for path in folder.iterdir()}

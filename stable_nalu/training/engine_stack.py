@@ -154,8 +154,8 @@ class RunsOfProgram:
 class EngineStack:
     """Iterations and evaluations of a stack of runs.
 
-    model and step are those of the stack; the engine reads and writes their tensors, the streams
-    and the generators of noise at `load` and `store`.
+    model, step: of the whole stack. The engine reads and writes their tensors, the streams and the
+    generators of noise at `load` and `store`.
 
     task: whose runs these are; it draws the samples where C++ cannot or, if `in_python`, must not.
     """

@@ -29,8 +29,8 @@ SECONDS_UNWRITTEN = 1.0
 class Observed:
     """What is logged of an update besides its losses.
 
-    modules: what modules observe. penalties: every single penalty. gradients: those of parameters;
-    of: the ids of these, if not of all. verbose: whether modules log what is for --verbose alone.
+    modules: what modules observe. penalties: every single penalty. gradients: of parameters; of:
+    their ids, if not of all. verbose: whether modules log what is for --verbose alone.
     """
 
     modules: bool = False
@@ -159,7 +159,7 @@ def prefixed_modules(
 def traced(model: Any, verbose: bool) -> Iterator[Callable[[], list[LogRecord]]]:
     """Let modules keep intermediate values of passes, and yield what returns their observations.
 
-    Of a network that has steps, published logs have those of every step.
+    For a network that has steps, published logs have the observations of every step.
     """
     steps: list[LogRecord] = []
     has_steps = hasattr(model, "step_ended")
@@ -193,7 +193,7 @@ def observe_modules(model: ExtendedTorchModule, *, verbose: bool) -> list[LogRec
 
 @torch.no_grad()
 def observe_regualizers(model: ExtendedTorchModule, zeros: torch.Tensor) -> list[LogRecord]:
-    """Return all unweighted penalties; `zeros`, of shape `runs`, stands for one that is off."""
+    """Return all unweighted penalties; one that is off is `zeros`, which has the shape `runs`."""
     return [
         LogRecord(f"{prefix}/regualizer/{key}", zeros if term is None else term())
         for prefix, module, _ in prefixed_modules(model)
@@ -320,7 +320,7 @@ def evaluate(
 
 
 class RandomModels:
-    """Mean errors of untrained networks, and the absolute ones of the model beside them.
+    """Mean errors of untrained networks, logged with the absolute errors of the model.
 
     build: makes an untrained network, initialised by torch. sets: validation and test.
     """

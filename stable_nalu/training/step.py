@@ -105,7 +105,7 @@ class Penalties:
         return [(key, factor) for key, factor in factors.items() if key in self._terms]
 
     def _own_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
-        """Return those of penalties that no flag weighs, whose layers say their weights."""
+        """Return factors of penalties that no flag weighs. Their layers give the weights."""
         for module in self._model.extended_modules():
             for key in module.regualizer_terms().keys() - NAMED:
                 self._own.setdefault(key, getattr(module, "penalty_weights", None))
@@ -189,8 +189,8 @@ class GrowingPenalties(Penalties):
 class LatePenalties(Penalties):
     """No penalty in the loss; instead, `TFRMSprop` makes updates that push parameters away from 0.
 
-    They are those of 0.05 mean(max(20 - |v|, 0)) of each parameter v. Weights and gates take turns
-    of 8 and 2 steps.
+    They minimise 0.05 mean(max(20 - |v|, 0)) for each parameter v. Weights and gates take turns of
+    8 and 2 steps.
     """
 
     epoch = 1000
@@ -215,8 +215,8 @@ class LatePenalties(Penalties):
 class SummedPenalties(Penalties):
     """The penalties of the recurrent scripts: 0.1 s (R[W] + R[g] + R[z] + R[W-OOB]).
 
-    The scale s is that of the ramp; published scripts added one number that a model returned for
-    all its penalties. A flag may give another weight than 0.1.
+    The ramp sets the scale s. Published scripts added one number that a model returned for all its
+    penalties. A flag may give another weight than 0.1.
     """
 
     def _build_factors(self) -> list[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
@@ -284,8 +284,8 @@ class Optimizer:
     """Parameters and, per parameter, a step count and the tensors named in `slots`.
 
     `learning_rate` is a number; of stacked runs it may be one per run in a float64 array. The
-    engine records `apply`, and calls `numbers` for each iteration. own_rates: those of parameters
-    that have one, by their places, which follow the schedule of the learning rate.
+    engine records `apply`, and calls `numbers` for each iteration. own_rates: rates of single
+    parameters, by their places, which follow the schedule of the learning rate.
     """
 
     slots: ClassVar[tuple[str, ...]] = ()
@@ -552,7 +552,7 @@ def factor_at(schedule: Callable[..., Any]) -> Callable[[int], float]:
 
 
 def optimizer_state(optimizer: Optimizer, run: int | None) -> dict:
-    """Return the state of a run in the layout of `torch.optim`; `run` is None if not stacked."""
+    """Return a run's state in the layout of `torch.optim`. run: None if runs are not stacked."""
     if isinstance(optimizer, OfTorch):
         return optimizer.own.state_dict()
     state = {}
@@ -590,9 +590,9 @@ def per_run_value(configs: Sequence[Config], name: str, default: Any = None) -> 
 class TrainingStep:
     """Model, penalties and optimiser of one run, or of stacked runs.
 
-    error: what is made smaller, without penalties. limited: brings gradients within limits: those
-    of flags, unless a script has its own. run_dims: how many dimensions of parameters are runs.
-    progress: how much of the training is done, from 0 to 1, as modules are set to.
+    error: the loss to minimise, without penalties. limited: clips gradients, by flags unless a
+    script has its own limits. run_dims: how many dimensions of parameters are runs. progress: how
+    much of the training is done, from 0 to 1, as modules are set to.
     """
 
     run_dims = 0

@@ -88,15 +88,15 @@ class Logging:
     is an event of its own, and the last unit no log point; else losses are means over the unit. The
     trained model is then measured even behind a log point, and what depends on the iteration is
     measured as of the update that follows. long: units are so long that training may stop within
-    them, that each update has a step of its own, beside the unit's number, and that the trained
+    them, that each update has a step of its own, besides the unit's number, and that the trained
     model is measured only where a log point is missing; nothing is logged of a run that has
-    diverged behind its last log point. apart: measures are an event of their own, before that of
-    the update, and are made of the trained model in any case. draws: layers draw while models are
+    diverged behind its last log point. apart: measures are an event of their own, before the
+    update's, and are made of the trained model in any case. draws: layers draw while models are
     measured. infinity: an infinite last loss counts as diverged. quiet_betas: the growing factor of
     penalties is logged with --verbose only. line: what the console shows of a log point, by loss,
     penalty, total, the errors `valid` and `test`, and what is `measured`. lines: iterations between
-    two of these lines, if they are not those of log points. results: names of errors among the
-    results of a run, and their tags; where updates are logged, the last loss comes first.
+    two of these lines; None: a line for each log point. results: names of errors among the results
+    of a run, and their tags; where updates are logged, the last loss comes first.
     """
 
     interval: int | None = None
@@ -200,7 +200,7 @@ class Task:
         """Do what follows the last of so many units in a `Training`; nothing was due before."""
 
     def batches(self) -> IndexLoader | Iterator[Batch]:
-        """Return the batches of a unit, or what loads those of all units."""
+        """Return the batches of a unit, or a loader for all units."""
         raise NotImplementedError
 
     def loss(self, model: ExtendedTorchModule, x: Any, t: Any, criterion: Any) -> torch.Tensor:
@@ -227,7 +227,7 @@ class Task:
     ) -> dict[str, float]:
         """Return the results of a trained run by name.
 
-        errors: those of the HParams plugin. measured: the last measures. loss: the last one.
+        errors: for the HParams plugin. measured: the last measures. loss: the last one.
         """
         if not self.logging.updates:
             return dict(errors)

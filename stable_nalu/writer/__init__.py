@@ -158,7 +158,7 @@ class SummaryWriter(SummaryWriterNamespace):
     """The writer of a run, into the folder `TENSORBOARD_DIR/name`; keywords are tensorboardX's.
 
     With `remove_existing_data` the folder is emptied first; without, one more file is added.
-    `writer` is that of tensorboardX.
+    `writer` is tensorboardX's own.
 
     Examples:
         >>> log = sn.writer.SummaryWriter("runs/mine", remove_existing_data=True)

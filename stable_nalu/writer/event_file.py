@@ -75,7 +75,7 @@ RESULTS = RESULT_VALID, RESULT_TEST, RESULT_SOLVED = "hparam/valid", "hparam/tes
 
 
 def logged_result(tag: str, *, short: bool) -> str:
-    """Return the tag of a result in a log; with --short-names it is behind those of errors."""
+    """Return the tag of a result in a log; with --short-names it follows the tags of errors."""
     return tag.replace("hparam/", "result/") if short else tag
 
 
@@ -266,7 +266,7 @@ class RunWriter:
         self.text(tag, f"<pre>{content}</pre>")
 
     def histogram(self, tag: str, value: np.ndarray) -> None:
-        """Log the distribution of the finite elements of an array; nothing when there is none.
+        """Log the distribution of the finite elements of an array, if it has any.
 
         Values beyond the outermost bins count in these; tensorboardX alone would drop them.
         """
@@ -447,7 +447,7 @@ Layout = Callable[[bytes], Event | None]
 def _event(payload: bytes, layouts: list[Layout]) -> Event | None:
     """Return the event in one payload, None without a value; DecodeError if it is not an event.
 
-    layouts: those of payloads of this length that were met before.
+    layouts: found in earlier payloads of this length.
     """
     for layout in layouts:
         if (event := layout(payload)) is not None:
@@ -577,7 +577,7 @@ class RunRecord:
     `config` maps the name of each flag to its effective value, however it was given; values are
     what JSON knows (a tuple equals a list). `resumed_with` are the commands of later resumes.
     `layer_files` are path, digest and text of what defines layers that are not of this package.
-    `engine` is what trains an arithmetic run: `lanes` and its version, or `torch` and the reason.
+    `engine` trains an arithmetic run: `lanes` and its version, or `torch` and the reason.
     `log_started` is the wall time of the first event of the log, which tells it from others.
     `cpu_seconds` is the CPU time of training: its share, of a run that was trained with others.
     """
@@ -600,7 +600,7 @@ class RunRecord:
 
     @classmethod
     def read(cls, folder: Path) -> "RunRecord | None":
-        """Return the record in `folder`; None where there is none or it is not readable as one."""
+        """Return the record in `folder`; None if it is missing or unreadable."""
         try:
             written = files.json_of(folder / RECORD_NAME)
             content = {"log_started": None, "layer_files": (), "engine": None, "cpu_seconds": None}
