@@ -15,7 +15,7 @@
 #   inalu-iw: iNALU (iw), 80 runs
 #
 #SBATCH --job-name=inalu-functions
-#SBATCH --array=0-15
+#SBATCH --array=0-3
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -26,7 +26,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=%x_%A_%a.out
-#BSUB -J "inalu-functions[1-16]"
+#BSUB -J "inalu-functions[1-4]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

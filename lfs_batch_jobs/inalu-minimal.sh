@@ -14,7 +14,7 @@
 #   inalu-iw: iNALU (iw), 280 runs
 #
 #SBATCH --job-name=inalu-minimal
-#SBATCH --array=0-11
+#SBATCH --array=0-5
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -25,7 +25,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=%x_%A_%a.out
-#BSUB -J "inalu-minimal[1-12]"
+#BSUB -J "inalu-minimal[1-6]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"

@@ -12,7 +12,7 @@
 #   inalu-iw: iNALU (iw), 216 runs
 #
 #SBATCH --job-name=inalu-starts
-#SBATCH --array=0-71
+#SBATCH --array=0-1
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task=1
@@ -23,7 +23,7 @@
 #SBATCH --signal=B:TERM@120
 #SBATCH --open-mode=append
 #SBATCH --output=%x_%A_%a.out
-#BSUB -J "inalu-starts[1-72]"
+#BSUB -J "inalu-starts[1-2]"
 #BSUB -n 1
 #BSUB -R "span[hosts=1]"
 #BSUB -R "rusage[mem=2GB]"
