@@ -9,6 +9,7 @@ import pandas as pd
 from stable_nalu.base.papers import MARTIUS_2016
 from stable_nalu.figure import style
 from stable_nalu.figure.runs import Context, Part, Product, kind, last_rows, numbers
+from stable_nalu.statistics.table import TEST, VALIDATION
 
 from .experiment import Measure, Recipe, Resources, Variant, flags, values
 from .nalu import measured
@@ -23,17 +24,9 @@ _SVR_PUBLISHED = {
     "cart": (0.0118, 0.227, 0.639),
 }
 """Equation -> the paper's errors inside, near and far."""
-_VALID, _ACTIVE = "metric.valid.interpolation", "metric.active"
-_TESTS = {
-    "metric.test.inside": "inside",
-    "metric.test.near": "near",
-    "metric.test.extrapolation": "far",
-}
-_LOOKS = {
-    "EQL": ("#0072B2", "o", -0.2),
-    "MLP": ("#E69F00", "s", 0.0),
-    "SVR": ("#009E73", "^", 0.2),
-}
+_ACTIVE = "metric.active"
+_TESTS = {"metric.test.inside": "inside", "metric.test.near": "near", TEST: "far"}
+_LOOKS = {"EQL": ("#0072B2", "o", -0.2), "MLP": ("#E69F00", "s", 0.0), "SVR": ("#009E73", "^", 0.2)}
 
 
 def chosen(rows: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +37,7 @@ def chosen(rows: pd.DataFrame) -> pd.DataFrame:
     """
     found = []
     for _, own in rows.groupby(["equation", "seed"], sort=False):
-        error = numbers(own, _VALID).fillna(np.inf)
+        error = numbers(own, VALIDATION).fillna(np.inf)
         norm = error.rank(method="min") ** 2
         if _ACTIVE in own and own[_ACTIVE].notna().any():
             norm = norm + numbers(own, _ACTIVE).rank(method="min") ** 2
@@ -55,7 +48,7 @@ def chosen(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _errors(context: Context) -> pd.DataFrame:
     """Return all errors with the noise of targets: a row for each chosen network and test."""
-    tables = context.present(("name", "step", "equation", "seed", _VALID, *_TESTS))
+    tables = context.present(("name", "step", "equation", "seed", VALIDATION, *_TESTS))
     best = [chosen(last_rows(table)).assign(model=name) for name, table in tables.items()]
     rows = pd.concat(best).melt(["model", "equation"], [*_TESTS], "test", "error")
     return rows.assign(error=np.hypot(numbers(rows, "error"), NOISE))
@@ -119,60 +112,39 @@ _NETWORKS = {
 LENGTHS = dict.fromkeys(_NETWORKS, 20_000) | {"pendulum": 50_000}
 
 
-def _variant(equation: str, layers: int, width: int) -> Variant:
+def _variant(equation: str, name: str = "", options: str = "") -> Variant:
     length = LENGTHS[equation]
-    options = f"layers={layers} width={width} iterations={length} sigmoids=true l1=0"
     text = f"--equation {equation} --max-iterations {length} --log-interval {length}"
-    name = f"{equation}-l{layers}-w{width}"
-    return Variant(name, flags(f"{text} --layer-option {options}"))
+    if options:
+        text += f" --layer-option {options} iterations={length} sigmoids=true l1=0"
+    return Variant(equation + name, flags(text))
 
 
+# An experiment is a table.
+# fmt: off
 _SETTING = Recipe(
-    "equations",
-    "--batch-size 20",
-    range(8),
-    Resources(120),
-    prefix=f"{KEY}/",
+    "equations", "--batch-size 20", range(8), Resources(120), prefix=f"{KEY}/",
     points=values("--regualizer-z", "1e-5 1e-4 1e-3"),
-    variants=tuple(_variant(name, *own) for name, every in _NETWORKS.items() for own in every),
-)
-_PLAIN = replace(
-    _SETTING,
-    points=(),
     variants=tuple(
-        Variant(
-            name,
-            flags(f"--equation {name} --max-iterations {length} --log-interval {length}"),
-        )
-        for name, length in LENGTHS.items()
-    ),
+        _variant(equation, f"-l{layers}-w{width}", f"layers={layers} width={width}")
+        for equation, every in _NETWORKS.items() for layers, width in every))
+_PLAIN = replace(_SETTING, points=(), variants=tuple(map(_variant, LENGTHS)))
+_MODELS = (
+    _SETTING.model("eql", "EQL", "--layer-type EQL", csv="eql-2016/eql"),
+    _PLAIN.model("mlp", "MLP", "--layer-type Tanh --hidden-size 20", csv="eql-2016/mlp"),
 )
-EXPERIMENTS = (
-    replace(
-        measured(
-            KEY,
-            "Equations of 2016, learned in a cube and tested near and far from it",
-            MARTIUS_2016,
-            "tables of results",
-            _SETTING,
-            {},
-            Part(errors_around),
-            parameter="equation",
-            measures=(
-                *(Measure(column, f"RMS {label}") for column, label in reversed(_TESTS.items())),
-                Measure(_VALID, "RMS of noisy targets inside"),
-                Measure(_ACTIVE, "active hidden units", optional=True),
-            ),
-            rate=10_000,
-            note="A part of the published scan: lambda 1e-5, 1e-4 and 1e-3 of nine values, 8 "
-            "starts, 50,000 iterations (pendulum) and 20,000, where the paper has 450,000 and "
-            "4,500,000. The penalty acts from a quarter to 19/20 of them, then small weights are "
-            "0. MLPs have two layers of 20 tanh units and no penalty. The mean squared error is "
-            "that of an output. Tables here sum up all networks, figures those that are chosen.",
-        ),
-        models=(
-            _SETTING.model("eql", "EQL", "--layer-type EQL", csv="eql-2016/eql"),
-            _PLAIN.model("mlp", "MLP", "--layer-type Tanh --hidden-size 20", csv="eql-2016/mlp"),
-        ),
-    ),
+_FIGURE = measured(
+    KEY, "Equations of 2016, learned in a cube and tested near and far from it",
+    MARTIUS_2016, "tables of results", _SETTING, {}, Part(errors_around),
+    parameter="equation", rate=10_000,
+    measures=(
+        *(Measure(column, f"RMS {label}") for column, label in reversed(_TESTS.items())),
+        Measure(VALIDATION, "RMS of noisy targets inside"),
+        Measure(_ACTIVE, "active hidden units", optional=True)),
+    note="A part of the published scan: lambda 1e-5, 1e-4 and 1e-3 of nine values, 8 "
+    "starts, 50,000 iterations (pendulum) and 20,000, where the paper has 450,000 and "
+    "4,500,000. The penalty acts from a quarter to 19/20 of them, then small weights are "
+    "0. MLPs have two layers of 20 tanh units and no penalty. The mean squared error is "
+    "that of an output. Tables here sum up all networks, figures those that are chosen.",
 )
+EXPERIMENTS = (replace(_FIGURE, models=_MODELS),)

@@ -1,6 +1,5 @@
 """iNALU: one unit of two inputs on seven distributions, two layers of a hundred, initial means."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,10 +10,12 @@ import pandas as pd
 
 from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import SCHLOER_2020
+from stable_nalu.dataset.two_sums import DISTRIBUTIONS
 from stable_nalu.figure import style
 from stable_nalu.figure.runs import Context, Part, Product, kind, last_rows, numbers, together
 from stable_nalu.statistics.intervals import wilson
 from stable_nalu.statistics.setups import operation_label
+from stable_nalu.statistics.table import TEST, VALIDATION
 
 from .experiment import Measure, Recipe, Resources, Variant, flags, operations, values
 from .nalu import measured
@@ -22,8 +23,10 @@ from .nalu import measured
 PUBLISHED = Path(__file__).with_name("inalu_runs.csv")
 """Of each cell, by seed from 100: digits of log10 errors inside and outside, and restarts."""
 _SOLVED, _RESTARTS = 1e-5, "metric.restarts"
-_OUTSIDE, _INSIDE = "metric.test.extrapolation", "metric.valid.interpolation"
+_ERRORS = {"outside": TEST, "inside": VALIDATION}
 _OPERATIONS = "add", "sub", "mul", "div"
+_CELL = ["operation", "distribution", "model"]
+_COUNTS = ["runs", "solved", "published runs", "published"]
 _LOOKS = {"NALU": "#E69F00", "iNALU (sw)": "#0072B2", "iNALU (iw)": "#009E73"}
 _LOOKS["NALU (vector gate)"] = "#CC79A7"
 
@@ -42,31 +45,28 @@ def published(experiment: str) -> pd.DataFrame:
 
 
 def _own(context: Context) -> pd.DataFrame:
-    needed = ("name", "step", "seed", "operation", "distribution", _OUTSIDE, _INSIDE, _RESTARTS)
+    needed = ("name", "step", "seed", "operation", "distribution", TEST, VALIDATION, _RESTARTS)
     rows = last_rows(together(context.exported(needed))).rename(columns={_RESTARTS: "restarts"})
-    rows["outside"] = np.log10(numbers(rows, _OUTSIDE).fillna(np.inf))
-    rows["inside"] = np.log10(numbers(rows, _INSIDE).fillna(np.inf))
-    return rows
+    logs = {n: np.log10(numbers(rows, c).fillna(np.inf)) for n, c in _ERRORS.items()}
+    return rows.assign(**logs)
 
 
-def _cells(own: pd.DataFrame, known: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield solved runs of each cell, by us and as published."""
-    limit = np.log10(_SOLVED)
-    for cell, rows in own.groupby(["operation", "distribution", "model"], sort=False):
-        keys = dict(zip(("operation", "distribution", "model"), map(str, cell), strict=True))
-        same = known
-        for name, value in keys.items():
-            same = same.loc[same[name] == value]
-        found = {"runs": len(rows), "solved": int((rows["outside"] < limit).sum())}
-        theirs = {"published runs": len(same), "published": int((same["outside"] < limit).sum())}
-        yield keys | found | theirs
+def _cells(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return solved runs of each cell, by us and as published."""
+    of_cells = (
+        runs.assign(solved=runs["outside"] < np.log10(_SOLVED)).groupby(_CELL, sort=False)["solved"]
+        for runs in (own, known)
+    )
+    ours, theirs = (cells.agg(["size", "sum"]) for cells in of_cells)
+    every = ours.join(theirs, rsuffix=" published").fillna(0).astype(int)
+    return every.set_axis(_COUNTS, axis=1).reset_index()
 
 
 @kind("solved by distribution")
 def solved_by_distribution(context: Context, experiment: str) -> Product:
     """Draw shares of solved runs with intervals, a panel per operation, and published shares."""
     own, known = _own(context), published(experiment)
-    cells = pd.DataFrame(_cells(own, known))
+    cells = _cells(own, known)
     names = list(dict.fromkeys(cells["distribution"]))
     models = list(dict.fromkeys(cells["model"]))
     figure, grid = style.subplots((18.0, 9.0), 1, 4, sharey=True, squeeze=False)
@@ -112,94 +112,59 @@ def _agreement(own: pd.DataFrame, known: pd.DataFrame) -> str:
     )
 
 
-_NALU = {"nalu": ("NALU", "--layer-type NALU")}
-_TWO = {
+# An experiment is a table.
+# fmt: off
+_UNITS = {
+    "nalu": ("NALU", "--layer-type NALU"),
+    "nalu-v": ("NALU (vector gate)", "--layer-type NALU --nalu-gate-shape vector"),
     "inalu-sw": ("iNALU (sw)", "--layer-option shared_weights=true"),
     "inalu-iw": ("iNALU (iw)", ""),
 }
-_VECTOR = {"nalu-v": ("NALU (vector gate)", "--layer-type NALU --nalu-gate-shape vector")}
-_MEASURES = (
-    Measure(_OUTSIDE, "error outside", below=_SOLVED),
-    Measure(_INSIDE, "error inside", below=_SOLVED),
-    Measure(_RESTARTS, "restarts", typical="mean"),
-)
+_COMMON = {
+    "parameter": "distribution",
+    "measures": (
+        *(Measure(column, f"error {name}", below=_SOLVED) for name, column in _ERRORS.items()),
+        Measure(_RESTARTS, "restarts", typical="mean")),
+}
 _RUNS = Recipe(
-    "inalu",
-    "--max-iterations 99999 --log-interval 20000 --learning-rate 0.001",
-    range(100, 110),
-    Resources(60),
-    points=values(
-        "--distribution",
-        "exponential-0.2 exponential-0.8 normal-centred normal-above normal-below "
-        "uniform-1 uniform-5",
-    ),
-    variants=operations("add sub mul div"),
-)
-_MANY = replace(
-    _RUNS,
-    flags=f"{_RUNS.flags} --hidden-size 2",
-    points=values("--distribution", "many-uniform many-normal"),
-)
+    "inalu", "--max-iterations 99999 --log-interval 20000 --learning-rate 0.001",
+    range(100, 110), Resources(60), variants=operations("add sub mul div"),
+    points=values("--distribution", " ".join(n for n in DISTRIBUTIONS if n[:4] != "many")))
+_MANY = replace(_RUNS, flags=f"{_RUNS.flags} --hidden-size 2",
+    points=values("--distribution", "many-uniform many-normal"))
 _MEANS = "--operation {} --mean-w {} --mean-g {} --deviation {}"
 _STARTS = replace(
     _MANY,
     flags="--max-iterations 200999 --log-interval 67000 --learning-rate 0.001 --hidden-size 2 "
     "--distribution many-start",
-    seeds=range(100, 101),
-    points=values("--mean-m", "-1 0 1"),
+    seeds=range(100, 101), points=values("--mean-m", "-1 0 1"),
     variants=tuple(
         Variant(f"{operation} {w} {g} {d}", flags(_MEANS.format(operation, w, g, d)))
-        for operation, w, g, d in product(_OPERATIONS, (-1, 0, 1), (-1, 0, 1), (0.1, 0.5))
-    ),
-)
+        for operation, w, g, d in product(_OPERATIONS, (-1, 0, 1), (-1, 0, 1), (0.1, 0.5))))
 _ALSO = (
     "The rate is 0.001, where the description of the released code has 0.01: with 0.01, many more "
     "runs are solved than published. This rate, and a penalty that always changes all parameters, "
     "were chosen among some settings by 90 published runs: those of iNALU (iw) on exponential-0.2, "
     "normal-centred and normal-below, without sums."
 )
-
-
 EXPERIMENTS = (
     measured(
-        "inalu/minimal",
-        "One unit of two inputs, on seven distributions",
-        SCHLOER_2020,
-        "experiment 1",
-        _RUNS,
-        _NALU | _TWO,
-        Part(solved_by_distribution, experiment="inalu/minimal"),
-        parameter="distribution",
-        measures=_MEASURES,
-        rate=100_000,
+        "inalu/minimal", "One unit of two inputs, on seven distributions",
+        SCHLOER_2020, "experiment 1", _RUNS,
+        {key: unit for key, unit in _UNITS.items() if key != "nalu-v"},
+        Part(solved_by_distribution, experiment="inalu/minimal"), **_COMMON, rate=100_000,
         note="Data, initial weights and restarts are drawn by NumPy from the seed as in the paper, "
-        f"so that published runs have the same data. {_ALSO}",
-    ),
+        f"so that published runs have the same data. {_ALSO}"),
     measured(
-        "inalu/functions",
-        "Two layers on sums of a hundred inputs",
-        SCHLOER_2020,
-        "experiment 4",
-        _MANY,
-        _NALU | _VECTOR | _TWO,
-        Part(solved_by_distribution, experiment="inalu/functions"),
-        parameter="distribution",
-        measures=_MEASURES,
-        rate=4000,
+        "inalu/functions", "Two layers on sums of a hundred inputs",
+        SCHLOER_2020, "experiment 4", _MANY, _UNITS,
+        Part(solved_by_distribution, experiment="inalu/functions"), **_COMMON, rate=4000,
         note="The paper draws data and selector before it sets the seed: only rates compare. Tests "
-        f"have 10,000 rows, not 64,000. {_ALSO}",
-    ),
+        f"have 10,000 rows, not 64,000. {_ALSO}"),
     measured(
-        "inalu/starts",
-        "Two layers by the means of their initial weights",
-        SCHLOER_2020,
-        "experiment 3",
-        _STARTS,
-        {"inalu-iw": _TWO["inalu-iw"]},
-        parameter="mean.w",
-        measures=_MEASURES,
-        rate=4000,
+        "inalu/starts", "Two layers by the means of their initial weights",
+        SCHLOER_2020, "experiment 3", _STARTS, {"inalu-iw": _UNITS["inalu-iw"]},
+        **_COMMON | {"parameter": "mean.w"}, rate=4000,
         note="No script of it was released: selector, restarts and penalty are those of "
-        "inalu/functions.",
-    ),
+        "inalu/functions."),
 )

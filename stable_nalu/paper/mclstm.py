@@ -16,13 +16,13 @@ from stable_nalu.figure.panels import draw_series, sweep_panels
 from stable_nalu.figure.runs import Context, Part, Product, Runs, drawn, kind, last_rows, numbers
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.setups import operation_label
+from stable_nalu.statistics.table import TEST, VALIDATION
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form
 
 from .arithmetic_units import on_data_set
 from .experiment import MEASURED, Experiment, Measure, Recipe, Resources, Variant, flags
 from .nalu import measured
 
-_ERROR = "metric.test.extrapolation"
 _LOWEST = 1e-16
 """Errors are drawn from here."""
 
@@ -45,22 +45,23 @@ def errors(
     figure, axes = style.subplots((16.0, 9.0))
     rows, said = [], []
     for place, (label, table) in enumerate(tables.items()):
-        ends, found = last_rows(table), []
-        for group, name in groups.items():
+        ends, look = last_rows(table), shown[label]
+        aside = 0.7 * ((place + 0.5) / len(tables) - 0.5)
+        dots: dict[str, Any] = {"color": look.color, "alpha": 0.35, "marker": ".", "markersize": 3}
+        found = []
+        for at, (group, name) in enumerate(groups.items()):
             own = ends.loc[ends[parameter] == group] if parameter else ends
-            values = numbers(own, _ERROR if parameter else group).to_numpy(float)
+            values = numbers(own, TEST if parameter else group).to_numpy(float)
             values = values / (limit(group) if limit else 1.0)
             finite = np.log10(np.maximum(values[np.isfinite(values)], _LOWEST))
             center = student(finite)
             bounds = {end: 10.0 ** getattr(center, end) for end in ("mean", "lower", "upper")}
             counts = {"solved": int((values < 1).sum()), "n": len(values), "finite": len(finite)}
             found.append({"model": plain(label), "group": name} | bounds | counts)
-            x = len(rows) % len(groups) + 0.7 * ((place + 0.5) / len(tables) - 0.5)
-            dots: dict[str, Any] = {"color": shown[label].color, "alpha": 0.35, "linestyle": ""}
-            axes.plot(np.full(len(finite), x), 10**finite, marker=".", markersize=3, **dots)
-            rows.append(found[-1] | {"x": x})
-        side = pd.DataFrame(rows[-len(groups) :])
-        draw_series(axes, side["x"].to_numpy(), side, shown[label], label, line=False)
+            axes.plot(np.full(len(finite), at + aside), 10**finite, linestyle="", **dots)
+        x = np.arange(len(groups)) + aside
+        draw_series(axes, x, pd.DataFrame(found), look, label, line=False)
+        rows += found
         solved = ", ".join(f"{row['solved']} of {row['n']}" for row in found)
         said.append(f"{plain(label)} {solved}")
     if limit:
@@ -75,7 +76,7 @@ def errors(
     lowest = ", ".join(f"{name} {least[name]}" for name in groups.values() if name in least)
     return context.plotted(
         figure,
-        every.drop(columns="x"),
+        every,
         "Dots: runs. Markers: geometric means with 95 % intervals by Student's t.",
         f"{lost} of {every['n'].sum()} errors are no finite numbers. Lowest mean: {lowest}.",
         f"Solved, below the dashed line ({', '.join(groups.values())}): {'; '.join(said)}."
@@ -104,8 +105,7 @@ _SUMS = Recipe(
     "--subset-ratio 0.25 --extrapolation-length 100 --validation-length 20 --oob-mode clip "
     "--regualizer-shape linear --regualizer-scaling linear --regualizer 10 "
     f"{_ramp(STEPS)} --max-iterations {STEPS}",
-    range(10), Resources(720), prefix="mclstm/recurrent/",
-)
+    range(10), Resources(720), prefix="mclstm/recurrent/")
 _CELLS = {
     "mc-lstm": ("MC-LSTM", "--layer-type MC-LSTM", (
         "--learning-rate 1e-2 --readout-l2 1e-3",
@@ -131,12 +131,11 @@ def _with_operations(setting: Recipe, own: tuple[str, ...]) -> Recipe:
     return replace(setting, variants=each)
 
 
-_MCFC = Recipe("simple_function_static", "--first-layer MCFC", range(34), Resources(240),
-               prefix="mclstm/static/")
+_MCFC = Recipe(
+    "simple_function_static", "--first-layer MCFC", range(34), Resources(240), "mclstm/static/")
 _LINEAR = "--max-iterations 500000 --layer-type linear --learning-rate 1e-4"
 _READ_OUTS = (
-    _LINEAR,
-    f"{_LINEAR} --hidden-size 3 {_NONE}",
+    _LINEAR, f"{_LINEAR} --hidden-size 3 {_NONE}",
     f"--max-iterations 3000000 --layer-type MulMCFC --learning-rate 1e-2 --hidden-size 3 {_NONE}",
 )
 _EPOCHS = 5
@@ -147,7 +146,7 @@ _ADDERS = {
     "nau": ("NAU", "--layer-type NAU --oob-mode clip --learning-rate 1e-2"),
     "nalu": ("NALU", "--layer-type NALU --learning-rate 1e-3"),
 }
-_TESTED = {f"metric.test.extrapolation.{name}": name for name in TESTS}
+_TESTED = {f"{TEST}.{name}": name for name in TESTS}
 
 EXPERIMENTS = (
     measured(
@@ -158,7 +157,7 @@ EXPERIMENTS = (
         _ADDERS,
         Part(errors, groups=_TESTED, y_label="Squared error"),
         measures=(*(Measure(column, f"squared error, {name}") for column, name in _TESTED.items()),
-                  Measure("metric.valid.interpolation", "squared error, validation")),
+                  Measure(VALIDATION, "squared error, validation")),
         rate=100,
         note=f"{_EPOCHS} epochs and seeds 1 to 12, where the published code has 100 and seeds 1 to "
         "100 (--max-iterations 7800). Training, validation and the first three tests have the "
@@ -178,9 +177,9 @@ EXPERIMENTS = (
         drawn(Part(errors, groups=_SIGNS, y_label="Error at length 100 / threshold",
                    parameter="operation", limit=_threshold)),
         parameter="operation", criterion=MEASURED,
-        measures=(Measure(_ERROR, "squared error, 100 steps"),
-                  Measure("metric.valid.interpolation", "squared error, 20 steps")),
-        selected_by="metric.valid.interpolation", rate=1500,
+        measures=(Measure(TEST, "squared error, 100 steps"),
+                  Measure(VALIDATION, "squared error, 20 steps")),
+        selected_by=VALIDATION, rate=1500,
         note=f"{STEPS:,} steps, where the published code has 2,000,000 (500,000 for differences "
         "of the MC-LSTM); the sparsity penalty, 10 times its measure, grows from half to all of "
         "them, as there. The full length is --max-iterations 2000000 --regualizer-scaling-start "

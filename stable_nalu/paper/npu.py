@@ -1,6 +1,7 @@
 """The experiments of the NPU paper: a fractional SIR model, four functions, sums of 100 inputs."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,24 +12,24 @@ from stable_nalu.base.files import cells_of
 from stable_nalu.base.papers import HEIM_2020
 from stable_nalu.figure import style
 from stable_nalu.figure.runs import Context, Part, Product, kind, last_rows, numbers
+from stable_nalu.statistics.table import TEST, VALIDATION
 
-from .experiment import Experiment, Measure, Recipe, Resources, Variant, flags, values, variants
+from .experiment import Measure, Recipe, Resources, Variant, flags, values, variants
 from .nalu import measured
 
-_VALID, _TEST = "metric.valid.interpolation", "metric.test.extrapolation"
 _HERE = Path(__file__).parent
 
 
 def _points(experiment: str) -> pd.DataFrame:
     """Return the released points of a figure: model, panel, weights and error of each run."""
-    rows = []
-    for cells in cells_of(_HERE / "npu_points.csv"):
-        pairs = (pair.split(":") for pair in cells["weights_and_log10_error"].split())
-        own = cells["experiment"], cells["model"], cells["operation"], "paper"
-        rows += [(*own, float(weights), 10 ** float(log)) for weights, log in pairs]
+    rows = [
+        (experiment, cells["model"], cells["operation"], "paper", float(weights), 10 ** float(log))
+        for cells in cells_of(_HERE / "npu_points.csv")
+        if cells["experiment"] == experiment
+        for weights, log in (p.split(":") for p in cells["weights_and_log10_error"].split())
+    ]
     columns = ["experiment", "model", "panel", "source", "weights", "error"]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.loc[found["experiment"] == experiment]
+    return pd.DataFrame(rows, columns=columns)
 
 
 _TICKS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -46,12 +47,12 @@ def pareto(
     columns = ("name", "step", error, weights, *([parameter] * bool(parameter)))
     every = [_points(experiment)]
     for label, table in context.present(columns).items():
-        ends = last_rows(table)
-        lengths = ends.groupby(parameter)["step"] if parameter else ends["step"]
-        ends = ends.loc[ends["step"] == (lengths.transform("max") if parameter else lengths.max())]
+        ends = last_rows(table).assign(model=label, source="here", panel="")
+        if parameter:
+            ends["panel"] = ends[parameter].astype(str)
+        ends = ends.loc[ends["step"] == ends.groupby("panel")["step"].transform("max")]
         own = {"weights": numbers(ends, weights), "error": numbers(ends, error)}
-        panel = ends[parameter].astype(str) if parameter else ""
-        every.append(pd.DataFrame(own).assign(panel=panel, model=label, source="here"))
+        every.append(ends[["model", "panel", "source"]].assign(**own))
     side = pd.concat(every, ignore_index=True)
     side["error"] = side["error"].fillna(np.inf).clip(upper=top)
     shown, panels = context.looks(dict.fromkeys(side["model"])), list(dict.fromkeys(side["panel"]))
@@ -82,9 +83,10 @@ def pareto(
 
 _OUTPUTS = {"add": "x + y", "mul": "x y", "div": "x / y", "sqrt": "√x"}
 _READINGS = {
-    "code": ("as the released code", -0.2, "#0072B2"),
-    "text": ("rate and range of the text", 0.05, "#D55E00"),
-    "order": ("order of layers of the text", 0.3, "#009E73"),
+    "code": ("as the released code", -0.2, "#0072B2", "o"),
+    "text": ("rate and range of the text", 0.05, "#D55E00", "o"),
+    "order": ("order of layers of the text", 0.3, "#009E73", "o"),
+    "published": ("published", -0.4, "0.1", "D"),
 }
 
 
@@ -93,33 +95,29 @@ def readings(context: Context) -> Product:
     """Draw errors of four outputs: means of each reading, and the published numbers."""
     tables = context.present(("name", "step", *(f"metric.test.{name}" for name in _OUTPUTS)))
     units = list(dict.fromkeys(label.partition(",")[0] for label in tables))
-    published = [cells for cells in cells_of(_HERE / "npu_table.csv") if cells["model"] in units]
+    rows = []
+    for output, (label, table) in product(_OUTPUTS, tables.items()):
+        unit, _, reading = label.partition(", ")
+        own = numbers(last_rows(table), f"metric.test.{output}").dropna().to_numpy()
+        cells = {"unit": unit, "reading": reading, "output": output, "runs": len(own)}
+        cells |= {"mean": own.mean(), "standard.error": own.std(ddof=1) / np.sqrt(len(own))}
+        rows.append(cells | {"median": np.median(own)})
+    known = [c for c in cells_of(_HERE / "npu_table.csv") if c["unit"] in units]
     figure, grid = style.subplots((24.0, 8.5), 1, 4)
-    side = []
-    for axes, (name, title) in zip(grid, _OUTPUTS.items(), strict=True):
-        for label, table in tables.items():
-            unit, _, reading = label.partition(", ")
-            own = numbers(last_rows(table), f"metric.test.{name}").dropna().to_numpy()
-            mean, error = own.mean(), own.std(ddof=1) / np.sqrt(len(own))
-            _, aside, color = _READINGS[reading]
-            ends = [[min(error, 0.9 * mean)], [error]]
-            axes.errorbar(units.index(unit) + aside, mean, ends, fmt="o", color=color)
-            cells = {"unit": unit, "reading": reading, "output": name, "runs": len(own)}
-            side.append(cells | {"mean": mean, "standard.error": error, "median": np.median(own)})
-        for cells in (cells for cells in published if cells["output"] == name):
-            value, half = float(cells["error"]), float(cells["deviation"])
-            ends = [[min(half, 0.9 * value)], [half]]
-            axes.errorbar(units.index(cells["model"]) - 0.4, value, ends, fmt="D", color="0.1")
-        axes.set(yscale="log", title=title)
+    panels = dict(zip(_OUTPUTS, grid, strict=True))
+    for cells in (*rows, *known):
+        _, aside, color, marker = _READINGS[cells.get("reading", "published")]
+        mean, half = float(cells["mean"]), float(cells["standard.error"])
+        ends, look = [[min(half, 0.9 * mean)], [half]], {"fmt": marker, "color": color}
+        panels[cells["output"]].errorbar(units.index(cells["unit"]) + aside, mean, ends, **look)
+    for output, axes in panels.items():
+        axes.set(yscale="log", title=_OUTPUTS[output])
         axes.set_xticks(range(len(units)), units, rotation=40, ha="right")
     grid[0].set_ylabel("Mean absolute error on the grid")
-    looks = [
-        *((text, "o", color) for text, _, color in _READINGS.values()),
-        ("published", "D", "0.1"),
-    ]
-    handles = [grid[0].plot([], [], mark, color=c, label=text)[0] for text, mark, c in looks]
+    looks = {text: style.Look(color, marker, "-") for text, _, color, marker in _READINGS.values()}
+    handles = style.legend_handles(looks, lines=False)
     said = "Means with standard errors; published numbers with their deviations."
-    return context.plotted(figure, pd.DataFrame(side), said, handles=handles)
+    return context.plotted(figure, pd.DataFrame(rows), said, handles=handles)
 
 
 # An experiment is a table.
@@ -168,13 +166,13 @@ _SIR = measured(
         Resources(120), points=values("--beta", "0 0.01 0.1 1"),
         variants=variants("--hidden-size", "6 9 12 15 20")),
     {n: _UNITS[n] for n in ("npu", "realnpu")} | {"dense": ("Dense", "--layer-type Tanh")},
-    Part(pareto, experiment="npu/fsir", error=_VALID, weights="metric.weights.above-0.001",
+    Part(pareto, experiment="npu/fsir", error=VALIDATION, weights="metric.weights.above-0.001",
         top=1e3),
     parameter="hidden.size",
     measures=(
-        Measure(_VALID, "squared error"),
+        Measure(VALIDATION, "squared error"),
         Measure("metric.valid.before-lbfgs", "squared error before L-BFGS"),
-        Measure(_TEST, "squared error of the 205 days after"),
+        Measure(TEST, "squared error of the 205 days after"),
         Measure("metric.weights.above-0.001", "weights above 0.001")),
     rate=40,
     note="By the released code: RMSProp of Flux at 0.005 (the text: Adam), 3,000 steps, then "
@@ -183,42 +181,40 @@ _SIR = measured(
 )
 
 _WIDE = f"--sums-first --hidden-size 100 --start positive --batch-size 128 {_FLUX} --regualizer-l1"
-_BETAS = {"add": "1e-5 1e-4", "mul": "1e-5 1e-4", "inv": "1e-9 1e-7", "sqrt": "1e-6 1e-4"}
-_OF_NMU = {"add": ("1e-7 1e-7", 10_000), "mul": ("1e-9 1e-9", 20_000)}
+_TASK = (
+    "--function {} --max-iterations {} --log-interval {} --regualizer-beta-start {} "
+    "--regualizer-beta-end {} --learning-rate {}")
+_TASKS = {
+    "add": (100_000, "1e-5", "1e-4", "1e-2"), "mul": (100_000, "1e-5", "1e-4", "5e-3"),
+    "inv": (100_000, "1e-9", "1e-7", "5e-3"), "sqrt": (100_000, "1e-6", "1e-4", "5e-3"),
+}
+_OF_NMU = {"add": (10_000, "1e-7", "1e-7", "1e-2"), "mul": (20_000, "1e-9", "1e-9", "5e-3")}
+"""Name -> length, first and last beta, learning rate."""
 
 
-def _wide(units: dict[str, tuple[str, str]], own: dict[str, tuple[str, int]]) -> Experiment:
-    """Return the wide tasks; own: betas and lengths that differ."""
-    found = []
-    for name, usual in _BETAS.items():
-        betas, length = own.get(name, (usual, 100_000))
-        start, end = betas.split()
-        text = f"--function {name} --max-iterations {length} --log-interval {length}"
-        text += f" --regualizer-beta-start {start} --regualizer-beta-end {end}"
-        text += f" --learning-rate {'1e-2' if name == 'add' else '5e-3'}"
-        found.append(Variant(name, flags(text)))
-    return measured(
-        "npu/large", "Two sums of 100 inputs, added, multiplied, inverted and under a root",
-        HEIM_2020, "Table 2 and figure 7",
-        Recipe("powers", _WIDE, range(20), Resources(600), variants=tuple(found)), units,
-        Part(pareto, experiment="npu/large", error=_TEST, weights="metric.weights.above-0.01",
-            top=1e6, parameter="function"),
-        parameter="function",
-        measures=(
-            Measure(_TEST, "squared test error"),
-            Measure("metric.test.range-of-paper", "the same on the ranges of the text"),
-            Measure(_VALID, "squared error of training inputs"),
-            Measure("metric.weights.above-0.01", "weights above 0.01")),
-        rate=1500,
-        note="By the released code, whose runs are the ten with the lowest test errors of 10 or "
-        "20; the text says ten runs. Test ranges of the code: [-2, 2], of the inverse [-0.5, 0], "
-        "of the root [0, 4]; of the text [-4, 4], [-0.5, 0.5], [0, 4]. Sobol points are those of "
-        "scipy, in Gray order without the origin.",
-    )
+def _setting(tasks: dict[str, tuple[int, str, str, str]]) -> Recipe:
+    each = (Variant(name, flags(_TASK.format(name, own[0], *own))) for name, own in tasks.items())
+    return Recipe("powers", _WIDE, range(20), Resources(600), "npu/large/", variants=tuple(each))
 
 
 _NAIVE = {"naive": ("NaiveNPU", "--layer-type NPU --layer-option npu_gate=open")}
-_LARGE = _wide({n: _UNITS[n] for n in ("npu", "realnpu", "nalu")} | _NAIVE, {})
-_LARGE = replace(_LARGE, models=(*_LARGE.models, *_wide({"nmu": _UNITS["nmu"]}, _OF_NMU).models))
-
-EXPERIMENTS = (_SIR, _SIMPLE, _LARGE)
+_NMU = _setting(_TASKS | _OF_NMU).model("nmu", *_UNITS["nmu"], csv="npu-large/nmu")
+_LARGE = measured(
+    "npu/large", "Two sums of 100 inputs, added, multiplied, inverted and under a root",
+    HEIM_2020, "Table 2 and figure 7",
+    _setting(_TASKS), {n: _UNITS[n] for n in ("npu", "realnpu", "nalu")} | _NAIVE,
+    Part(pareto, experiment="npu/large", error=TEST, weights="metric.weights.above-0.01",
+        top=1e6, parameter="function"),
+    parameter="function",
+    measures=(
+        Measure(TEST, "squared test error"),
+        Measure("metric.test.range-of-paper", "the same on the ranges of the text"),
+        Measure(VALIDATION, "squared error of training inputs"),
+        Measure("metric.weights.above-0.01", "weights above 0.01")),
+    rate=1500,
+    note="By the released code, whose runs are the ten with the lowest test errors of 10 or "
+    "20; the text says ten runs. Test ranges of the code: [-2, 2], of the inverse [-0.5, 0], "
+    "of the root [0, 4]; of the text [-4, 4], [-0.5, 0.5], [0, 4]. Sobol points are those of "
+    "scipy, in Gray order without the origin.",
+)
+EXPERIMENTS = (_SIR, _SIMPLE, replace(_LARGE, models=(*_LARGE.models, _NMU)))
