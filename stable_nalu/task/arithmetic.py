@@ -112,6 +112,8 @@ class OperationTask(task.EngineTask):
     """Inputs of the largest layers whose weights the console shows."""
     tested: ClassVar[tuple[str, ...]] = METRIC_VALID, METRIC_TEST
     """The tags of the errors on fixed rows."""
+    dataset: Any = staticmethod(build_dataset)
+    """Returns what the streams of a run are forks of."""
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
@@ -136,11 +138,6 @@ class OperationTask(task.EngineTask):
     @classmethod
     def goal(cls, config: Config) -> task.Goal:
         return task.Goal(limit=setups.limit_of(config))
-
-    @classmethod
-    def dataset(cls, config: Config) -> Any:
-        """Return what the streams of a run are forks of."""
-        return build_dataset(config)
 
     def initialized(self, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
         # A network of the program is drawn when it is made, and when what holds it is complete.

@@ -234,6 +234,8 @@ class FormulaTask(OperationTask):
 class DepthTask(FormulaTask):
     """Learn a chain; the errors are relative ones."""
 
+    dataset = Chain
+
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
         rows = [fixed.rows_of_runs() for fixed in self.evaluation]
@@ -242,10 +244,6 @@ class DepthTask(FormulaTask):
     @classmethod
     def goal(cls, config: Config) -> Goal:
         return replace(super().goal(config), operation=",".join(operations_of(config)))
-
-    @classmethod
-    def dataset(cls, config: Config) -> Chain:
-        return Chain(config)
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:

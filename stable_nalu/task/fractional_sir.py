@@ -29,9 +29,8 @@ from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 from .shared import RowsTask, large_weights, task_script
 
 ALPHA, BETA, ETA = 0.05, 0.06, 0.01
-START, LAST, TIMES = (100.0, 0.01, 0.0), 200, 40
-LATER = 406
-"""Steps to as many times again."""
+START, TIMES, LAST, LATER = (100.0, 0.01, 0.0), 40, 200, 406
+"""First state, the number of times, steps to the last one, and to as many times again."""
 BEFORE = "metric/valid/before-lbfgs"
 CUT = 1e-3
 """The size below which a weight counts as none."""
@@ -137,10 +136,9 @@ def formula(model: PairNetwork) -> str:
         " ".join(f"{n}^{p:.2f}" for n, p in zip("SIR", own, strict=True) if abs(p) > CUT) or "1"
         for own in powers
     ]
-    rows = sums.W.detach().tolist()
     sides = (
         " ".join(f"{w:+.3g} {t}" for w, t in zip(row, terms, strict=True) if abs(w) > CUT)
-        for row in rows
+        for row in sums.W.detach().tolist()
     )
     return "; ".join(f"{n}' = {side}" for n, side in zip("SIR", sides, strict=True))
 

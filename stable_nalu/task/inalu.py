@@ -53,7 +53,7 @@ class INALUTask(depth.FormulaTask):
     """Learn an operation on stored rows in their order, by updates in turns, with restarts."""
 
     kind = Kind(penalties=LatePenalties)
-    pause = CHUNK
+    pause, dataset = CHUNK, Data
     target = Task.target
 
     def __init__(self, config: Config, device: torch.device, *others: Config):
@@ -63,10 +63,6 @@ class INALUTask(depth.FormulaTask):
     @classmethod
     def goal(cls, config: Config) -> Goal:
         return Goal(limit=Limit(SOLVED))
-
-    @classmethod
-    def dataset(cls, config: Config) -> Data:
-        return Data(config)
 
     @classmethod
     def sizes(cls, config: Config) -> tuple[int, int]:

@@ -19,8 +19,8 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,7 +45,7 @@ from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import Kind, and_layers, finite, integer, number, text
 from stable_nalu.statistics.setups import Limit
-from stable_nalu.training.task import Goal, Shape, Target
+from stable_nalu.training.task import Goal, Target
 
 from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, is_whole, script
 from .depth import FORMULA_CHECKS, FORMULA_LAYERS, FORMULA_NAME, FormulaTask, formula_files
@@ -64,17 +64,13 @@ Draw = Callable[[np.ndarray], np.ndarray]
 """Makes values of uniform doubles in [0, 1)."""
 
 
-def _interval(low: float, high: float, doubles: np.ndarray) -> np.ndarray:
-    return low + (high - low) * doubles
-
-
 def _draw(word: str) -> Draw:
     """Return what draws an input: uniform from `1,2`, or a law of scipy, such as `norm(0,1)`."""
     if interval := _INTERVAL.fullmatch(word):
         low, high = map(float, interval.groups())
         if not low < high:
             raise ValueError(f"{word} does not run from a low to a higher number; write 1,2")
-        return partial(_interval, low, high)
+        return lambda doubles: low + (high - low) * doubles
     if named := _LAW.fullmatch(word):
         from scipy import stats
 
@@ -224,9 +220,14 @@ class OwnStream(SampleStream):
 class Problem:
     """What runs of one configuration learn: data, targets and threshold.
 
-    names: of the inputs. streams: what `fork` returns by its seed.
+    names: of the inputs. targets: what makes them of inputs. fork: returns the stream of a seed.
     """
 
+    names: Sequence[str]
+    fork: Callable[[int | None, int], SampleStream]
+    _read: Callable[[Any], None]
+    _prepare: Callable[[Any], None]
+    usual_threshold: Callable[[Any], float | None]
     scale = Scale()
 
     def __init__(self, config: Any):
@@ -239,12 +240,6 @@ class Problem:
             except ValueError as error:
                 raise OptionError.of(flag, str(error)) from None
 
-    def _read(self, config: Config) -> None:
-        raise NotImplementedError
-
-    def _prepare(self, config: Config) -> None:
-        raise NotImplementedError
-
     def _judge(self, config: Config) -> None:
         given = config.threshold
         if given in (None, "exact"):
@@ -256,12 +251,6 @@ class Problem:
             if limit <= 0:
                 raise ValueError(f"{given} is no error; write a number above 0")
         self.limit = None if limit is None or math.isnan(limit) else Limit(limit)
-
-    def usual_threshold(self, config: Config) -> float | None:
-        raise NotImplementedError
-
-    def fork(self, seed: int | None, own_seed: int) -> SampleStream:
-        raise NotImplementedError
 
 
 class DrawnProblem(Problem):
@@ -394,9 +383,7 @@ class TableProblem(Problem):
         return None if config.threshold or not config.noise else OF_NOISE * config.noise**2
 
     def fork(self, seed: int | None, own_seed: int) -> SampleStream:
-        stream = StoredStream(own_seed, *self._parts[seed])
-        stream.outputs = self.outputs
-        return stream
+        return StoredStream(own_seed, *self._parts[seed])
 
 
 def _numbers(column: Any) -> Any:
@@ -439,17 +426,8 @@ def _tested(table: Any, words: Sequence[str]) -> tuple[np.ndarray, str]:
     return marked, ""
 
 
-FIELDS = [
-    "target",
-    "input_names",
-    "outputs",
-    "train",
-    "test",
-    "data",
-    "noise",
-    "scale",
-    "threshold",
-]
+FIELDS = ["target", "input_names", "outputs", "train", "test"]
+FIELDS += ["data", "noise", "scale", "threshold"]
 
 
 def numbered(count: int) -> tuple[str, ...]:
@@ -526,6 +504,8 @@ class ScaledNetwork(ExtendedTorchModule):
 class OwnTask(FormulaTask):
     """Learn what a stranger brings."""
 
+    dataset = OwnData
+
     def __init__(self, config: Config, device: torch.device, *others: Config):
         super().__init__(config, device, *others)
         names = problem_of(config).names
@@ -537,20 +517,15 @@ class OwnTask(FormulaTask):
         return Goal(limit=limit, operation=config.task)
 
     @classmethod
-    def dataset(cls, config: Config) -> OwnData:
-        return OwnData(config)
-
-    @classmethod
-    def shape(cls, config: Config) -> Shape:
-        return replace(super().shape(config), outputs=problem_of(config).outputs)
+    def sizes(cls, config: Config) -> tuple[int, int]:
+        problem = problem_of(config)
+        return len(problem.names), problem.outputs
 
     @classmethod
     def network(cls, config: Config, layer_options: dict[str, Any]) -> ExtendedTorchModule:
-        problem = problem_of(config)
-        sizes = {"inputs": len(problem.names), "outputs": problem.outputs}
-        hidden = int(config.hidden > 0)
-        own = IdentityNetwork(config.layer_type, config.hidden, hidden, **sizes, **layer_options)
-        return ScaledNetwork(own, problem.scale) if config.scale else own
+        sizes = config.hidden, int(config.hidden > 0), *cls.sizes(config)
+        own = IdentityNetwork(config.layer_type, *sizes, **layer_options)
+        return ScaledNetwork(own, problem_of(config).scale) if config.scale else own
 
     def target(self) -> Target | None:
         problem = problem_of(self.config)
