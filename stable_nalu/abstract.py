@@ -532,6 +532,10 @@ def extended_children(module: torch.nn.Module) -> Iterator[ExtendedTorchModule]:
 Stackable = TypeVar("Stackable", bound=torch.nn.Module)
 
 
+def overrides(module: ExtendedTorchModule, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
+
+
 def stack_models(models: Sequence[Stackable]) -> Stackable:
     """Stack the parameters and buffers of all models in the first, and return it.
 

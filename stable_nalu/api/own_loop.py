@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule
-from stable_nalu.abstract import constrain as constrain_modules
+from stable_nalu import abstract
+from stable_nalu.abstract import ExtendedTorchModule, overrides
 from stable_nalu.base.errors import UsageError, did_you_mean
 from stable_nalu.options.flags import NPU_PENALTIES, PENALTIES
 from stable_nalu.training.step import INALU_START, INALU_WEIGHT, BetaGrowth
@@ -19,6 +19,7 @@ _RAMP = _DEFAULTS["regualizer_scaling_start"], _DEFAULTS["regualizer_scaling_end
 _BY_OPTION = {"z": "regualizer_z", "W-NPU": "regualizer_npu_w", "g-NPU": "regualizer_gate"}
 """Penalties that an option of their unit switches on; its value is their weight."""
 _FIXED = {"W": _DEFAULTS["regualizer"], "W-OOB": _DEFAULTS["regualizer_oob"], "W-set": 0}
+_FIXED["inalu"] = INALU_WEIGHT
 
 Ramp = tuple[float, float] | None
 Optimizer = TypeVar("Optimizer", bound=torch.optim.Optimizer)
@@ -93,10 +94,10 @@ def constrain(model: torch.nn.Module, loss: torch.Tensor | None = None) -> None:
     for unit in _units(model, "optimize"):
         if loss is None and hasattr(unit, "running_mean_loss"):
             raise UsageError(f"loss: {type(unit).__name__} learns from it; give the loss, too")
-        if _overrides(unit, "optimize"):
+        if overrides(unit, "optimize"):
             unit.optimize(error)
         else:
-            constrain_modules([unit], error)
+            abstract.constrain([unit], error)
             unit.stand_at(unit._iteration + 1, unit._progress)
             if (tau := unit._parameters.get("tau")) is not None:
                 with torch.no_grad():
@@ -196,10 +197,6 @@ def _checked(model: object, step: object, weights: Any, ramp: Any) -> dict[str, 
     return given
 
 
-def _overrides(module: ExtendedTorchModule, method: str) -> bool:
-    return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
-
-
 def _units(model: torch.nn.Module, method: str) -> Iterator[ExtendedTorchModule]:
     """Yield each unit in a model once; one with a method of its own acts for those within it."""
     done: set[torch.nn.Module] = set()
@@ -210,7 +207,7 @@ def _units(model: torch.nn.Module, method: str) -> Iterator[ExtendedTorchModule]
         done.add(module)
         if isinstance(module, ExtendedTorchModule):
             yield module
-            if _overrides(module, method):
+            if overrides(module, method):
                 return
         for child in module.children():
             yield from walk(child)
@@ -221,7 +218,7 @@ def _units(model: torch.nn.Module, method: str) -> Iterator[ExtendedTorchModule]
 def _terms(model: torch.nn.Module) -> Iterator[tuple[Any, str, Callable[[], Any] | None]]:
     for unit in _units(model, "regualizer"):
         own = unit.regualizer_terms()
-        if _overrides(unit, "regualizer"):
+        if overrides(unit, "regualizer"):
             own = {key: lambda value=value: value for key, value in unit.regualizer().items()}
         for key, term in own.items():
             yield unit, key, term
@@ -253,9 +250,7 @@ def _weight(unit: Any, key: str, step: float, given: float | None, ramp: Ramp) -
         weight = getattr(unit, _BY_OPTION[key], 1) if key in _BY_OPTION else _FIXED.get(key, 1)
         weight = own.get(key, weight)
     if key == "inalu":
-        return (INALU_WEIGHT if given is None else given) * (
-            step > INALU_START or given is not None
-        )
+        return weight * (step > INALU_START or given is not None)
     if key.endswith("-NPU") and ramp is None:
         return weight * _beta(int(step) // _DEFAULTS["regualizer_beta_step"])
     if key in ("W", "W-NPU", "g-NPU"):

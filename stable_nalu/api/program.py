@@ -16,14 +16,8 @@ from stable_nalu.base.errors import UsageError, did_you_mean, is_text, named_as_
 from stable_nalu.base.files import atomic_text_file, model_file, save_root, tensorboard_root
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, plural
 from stable_nalu.callbacks import Hooks
-from stable_nalu.layer import entries
-from stable_nalu.layer.own_layers import (
-    bring,
-    bring_network,
-    forget_sources,
-    is_of_program,
-    register,
-)
+from stable_nalu.layer import entries, own_layers
+from stable_nalu.layer.own_layers import bring
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import owned_names, units_of
@@ -130,7 +124,7 @@ def called(
         given = dict[str, Any](flags) if own is None else _with_task(own, flags)
         for one in brought:
             given[one.flag] = one.words(spec, given)
-        forget_sources()
+        own_layers.forget_sources()
         yield spec, given
 
 
@@ -294,14 +288,14 @@ def _key(layer: type[torch.nn.Module] | str) -> str:
     for key, entry in entries().items():
         if layer in (entry.layer, entry.module):
             return key
-    return script_name(layer) or register(layer).__name__
+    return script_name(layer) or own_layers.register(layer).__name__
 
 
 def _network(build: Any) -> str:
     if not (isinstance(build, torch.nn.Module) or callable(build)):
         remedy = "give a module, or a function that makes one of the numbers of inputs and outputs"
         raise UsageError(f"network: {type(build).__name__} is no network; {remedy}")
-    return bring_network(build)
+    return own_layers.bring_network(build)
 
 
 def _require_known(config: Config, hooks: Hooks) -> None:
@@ -311,7 +305,7 @@ def _require_known(config: Config, hooks: Hooks) -> None:
     if hooks:
         problem = "other processes cannot call the callbacks and the logger of this one"
         raise UsageError(f"workers: {problem}; leave it out")
-    if own := [one for one in owned_names(config) if is_of_program(one)]:
+    if own := [one for one in owned_names(config) if own_layers.is_of_program(one)]:
         problem = f"other processes cannot know {own[0]}, which this program defines"
         if own[0] not in units_of(config) or own[0] not in vars(sys.modules["__main__"]):
             raise UsageError(f"workers: {problem}; leave it out")

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,15 +32,12 @@ _LOOKS["NALU (vector gate)"] = "#CC79A7"
 
 def published(experiment: str) -> pd.DataFrame:
     """Return the published runs: model, distribution, operation, seed, errors, restarts."""
-    rows: list[dict[str, Any]] = []
-    for cell in cells_of(PUBLISHED):
-        if cell["experiment"] == experiment:
-            lists = (cell[name].split() for name in ("inside", "outside", "restarts"))
-            own = {name: cell[name] for name in ("model", "distribution", "operation")}
-            for seed, (inside, outside, restarts) in enumerate(zip(*lists, strict=True), start=100):
-                errors = {"inside": float(inside), "outside": float(outside)}
-                rows.append(own | {"seed": seed, "restarts": int(restarts)} | errors)
-    return pd.DataFrame(rows)
+    cells = pd.DataFrame(cell for cell in cells_of(PUBLISHED) if cell["experiment"] == experiment)
+    types = {"inside": float, "outside": float, "restarts": int}
+    cells[[*types]] = cells[[*types]].apply(lambda texts: texts.str.split())
+    rows = cells.explode([*types])
+    rows["seed"] = 100 + rows.groupby(level=0).cumcount()
+    return rows.astype(types).reset_index(drop=True)
 
 
 def _own(context: Context) -> pd.DataFrame:

@@ -337,27 +337,27 @@ class RestartRule:
         self._stored = np.zeros(runs, np.int64)
         self._high = np.zeros(runs, np.int64)
         """Errors up to the last one that is above the threshold."""
-        self._segments: list[list[tuple[np.ndarray, Any]]] = [[] for _ in range(runs)]
-        """Errors, and how many times each of them is recorded."""
+        self._errors = [[np.zeros(0, np.float32)] for _ in range(runs)]
 
-    def record(self, errors: np.ndarray, times: int = 1) -> None:
-        """Append errors `(runs, any number)`, each of them `times` times."""
+    def record(self, errors: np.ndarray) -> None:
+        """Append errors `(runs, any number)`."""
         errors = errors.astype(np.float32)
         high = errors > self.threshold
-        ends = self._stored + times * (errors.shape[1] - high[:, ::-1].argmax(1))
+        ends = self._stored + errors.shape[1] - high[:, ::-1].argmax(1)
         self._high = np.where(high.any(1), ends, self._high)
-        self._stored += times * errors.shape[1]
-        for segments, own in zip(self._segments, errors, strict=True):
-            if segments and len(own) == 1 and segments[-1][0].tobytes() == own.tobytes():
-                segments[-1] = own, segments[-1][1] + times
-            else:
-                segments.append((own, times))
+        self._stored += errors.shape[1]
+        for parts, own in zip(self._errors, errors, strict=True):
+            parts.append(own)
+
+    def _recorded(self, run: int) -> np.ndarray:
+        self._errors[run] = [np.concatenate(self._errors[run])]
+        return self._errors[run][0]
 
     def due(self) -> list[int]:
         """Return the runs to initialise again, and empty their records."""
         restarted = [run for run in range(len(self.counts)) if self._stuck(run)]
         for run in restarted:
-            self._segments[run] = []
+            self._errors[run] = [np.zeros(0, np.float32)]
             self._stored[run] = self._high[run] = 0
             self.counts[run] += 1
         return restarted
@@ -367,25 +367,19 @@ class RestartRule:
         # A mean is above the threshold only if an error is.
         if stored <= self.max_stored or self._high[run] <= stored // 2:
             return False
-        errors = np.concatenate([np.repeat(own, times) for own, times in self._segments[run]])
-        older, newer = np.split(errors, [stored // 2])
+        older, newer = np.split(self._recorded(run), [stored // 2])
         with np.errstate(invalid="ignore", over="ignore"):  # infinite errors never restart
             mean = newer.mean()
             return bool(older.mean() <= mean + newer.std() and mean > self.threshold)
 
     def get_state(self, run: int) -> dict[str, Any]:
-        segments = self._segments[run] or [(np.zeros(0, np.float32), 1)]
-        errors = np.concatenate([own for own, _ in segments])
-        times = np.concatenate([np.broadcast_to(times, own.shape) for own, times in segments])
-        state = {"errors": torch.from_numpy(errors), "times": torch.from_numpy(times)}
-        return {"count": self.counts[run], **state}
+        return {"count": self.counts[run], "errors": torch.from_numpy(self._recorded(run))}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
-        errors, times = state["errors"].numpy(), state["times"].numpy()
-        self.counts[run], self._segments[run] = state["count"], [(errors, times)]
-        ends = np.concatenate(([0], np.cumsum(times)))
-        self._stored[run] = ends[-1]
-        self._high[run] = ends[1 + np.flatnonzero(errors > self.threshold).max(initial=-1)]
+        errors = state["errors"].numpy()
+        self.counts[run], self._errors[run] = state["count"], [errors]
+        self._stored[run] = len(errors)
+        self._high[run] = 1 + np.flatnonzero(errors > self.threshold).max(initial=-1)
 
 
 class SingleLayerBenchmark(SingleLayerTask):
@@ -403,7 +397,7 @@ class SingleLayerBenchmark(SingleLayerTask):
 
     def end(self, training: Training, units: int) -> None:
         if self._restarts is not None:
-            self._restarts.record(training.errors[RESULT_VALID][:, None], units)
+            self._restarts.record(training.errors[RESULT_VALID][:, None].repeat(units, 1))
             if training.clock and training.clock % self.config.reinit_epoch_interval == 0:
                 due = self._restarts.due()
                 training.restart([(run, self._restarts.counts[run] - 1) for run in due])

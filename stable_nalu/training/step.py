@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from stable_nalu.abstract import ExtendedTorchModule, constrain
+from stable_nalu.abstract import ExtendedTorchModule, constrain, overrides
 from stable_nalu.base.errors import UsageError, in_words
 from stable_nalu.functional import criterion_of, lp_norm
 from stable_nalu.layer.base import PENALTIES
@@ -617,7 +617,7 @@ class TrainingStep:
         self.limits = {name: limit for name, limit in limits if limit is not None}
         modules = list(model.extended_modules())
         hooks = "parameter_bounds", "after_step"
-        self._constrained = [m for m in modules if any(_overrides(m, hook) for hook in hooks)]
+        self._constrained = [m for m in modules if any(overrides(m, hook) for hook in hooks)]
         self._clocked = modules
         self._tempered = [m for m in modules if "tau" in dict(m.named_parameters(recurse=False))]
 
@@ -779,10 +779,6 @@ def _explained(loss: Callable[..., Any]) -> Callable[..., Any]:
             raise UsageError(f"argument --train-criterion: {said}") from error
 
     return checked
-
-
-def _overrides(module: ExtendedTorchModule, method: str) -> bool:
-    return getattr(type(module), method) is not getattr(ExtendedTorchModule, method)
 
 
 def clip_norm(gradients: Gradients, limit: Any, run_dims: int = 0) -> list[torch.Tensor | None]:
