@@ -19,7 +19,7 @@ Errors are mean squares divided by the mean square of the target. A run is solve
 of the target, beyond the range of training.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ from stable_nalu.dataset.simple_function import (
 from stable_nalu.layer.equations import DECIDED, EMLLayer
 from stable_nalu.layer.nalu import AbstractNALULayer, INALULayer
 from stable_nalu.layer.registry import GeneralizedLayer
-from stable_nalu.options import Config, Flag, FlagGroup
+from stable_nalu.options import Config, Flag, FlagGroup, ScriptSpec
 from stable_nalu.options import flags as common
 from stable_nalu.options import run_names as nf
 from stable_nalu.options.flag import buildable_layers, choice, integer, number
@@ -301,25 +301,35 @@ def _check_sums(c: Config) -> None:
         f"{c.operations} has no sums", remedy)
 
 
-def formula_files(name: str) -> tuple[FlagGroup, FlagGroup]:
-    logs = LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
-    return logs, common.RUN_CONTROL
-
-
 FORMULA_LAYERS = (
     common.OWN_LAYERS, common.WEIGHTS.without("--W-set-count"),
     common.NALU.without("--nac-weight"), common.PENALTIES,
 )
-FORMULA_NAME = (
+_NAME = (
     *nf.all_trailing(
         *nf.PENALTY_FIELDS, nf.GRAD_NORM, nf.GRAD_VALUE, "nru-{nru_div_mode}", nf.TRASH_CELL),
     *(f for f in nf.LAYER_OPTIONS_TRAILING
       if not {"mnac_epsilon", "regualizer_shape"} & {*f.flags}),
     nf.trailing(nf.ID),
 )
-"""What run names of formulas end with."""
-FORMULA_CHECKS = (
-    common.check_schedule, common.check_optimizer, common.check_nalu, common.check_files)
+_CHECKS = common.check_schedule, common.check_optimizer, common.check_nalu, common.check_files
+
+
+def formula_script(
+    name: str, of: str, *groups: FlagGroup, fields: Sequence[nf.NameField] = (),
+    checks: Sequence[Callable[[Config], None]] = (), **more: Any,
+) -> ScriptSpec:
+    """Return the description of a script of formulas.
+
+    of: fields of run names behind the unit. fields: those behind the learning rate.
+    """
+    files = LOGGING.but(name_prefix={"default": name}, log_interval={"unnamed": DENSITY})
+    first = lower("layer_type"), *map(nf.template, of.split()), nf.BATCH_SIZE, nf.SEED, nf.RATE
+    return script(
+        name=name, drawn_by=(), groups=(*groups, files, common.RUN_CONTROL),
+        name_fields=(*first, *fields, *_NAME), checks=(*_CHECKS, *checks), **more)
+
+
 _TASK = FlagGroup(
     "Task and data",
     choice("--operations", "add,mul", "Operations of the levels, taken in turn.", OPERATIONS),
@@ -342,18 +352,14 @@ _NETWORK = FlagGroup(
     Flag("--start-noise", number(0), 0.5,
         "Deviation of --start near, as a part of the largest weight of a matrix."),
 )
-SCRIPT = script(
-    name="depth", drawn_by=(),
+SCRIPT = formula_script(
+    "depth", "op-{operations} d{depth:int}",
+    _TASK, _NETWORK, *FORMULA_LAYERS, common.OPTIMIZER,
     summary="Train layers on chains of operations, from random or nearly exact weights.",
     example="--layer-type NMU --sum-layer NAU --depth 3 --seed 0-99",
-    groups=(_TASK, _NETWORK, *FORMULA_LAYERS, common.OPTIMIZER, *formula_files("depth")),
-    name_fields=(
-        lower("layer_type"), nf.template("op-{operations}"), nf.template("d{depth:int}"),
-        nf.BATCH_SIZE, nf.SEED, nf.RATE,
+    fields=(
         *nf.of_flags(*_TASK, *_NETWORK),
-        *nf.all_trailing("i-{interpolation_range:range} e-{extrapolation_range:range}"),
-        *FORMULA_NAME,
-    ),
-    checks=(*FORMULA_CHECKS, _check_sums, _check_start),
+        *nf.all_trailing("i-{interpolation_range:range} e-{extrapolation_range:range}")),
+    checks=(_check_sums, _check_start),
 )
 TASK = DepthTask

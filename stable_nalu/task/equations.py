@@ -24,9 +24,8 @@ from stable_nalu.training.recorder import EvaluationSet
 from stable_nalu.training.task import Goal, Task
 from stable_nalu.writer.event_file import METRIC_TEST, METRIC_VALID
 
-from .arithmetic import TEST_SEED, StoredData, script
-from .depth import FORMULA_CHECKS, FORMULA_LAYERS, FORMULA_NAME, WHOLE, FormulaTask, formula_files
-from .shared import lower
+from .arithmetic import TEST_SEED, StoredData
+from .depth import FORMULA_LAYERS, WHOLE, FormulaTask, formula_script
 
 MORE_TESTS = "metric/test/near", "metric/test/inside"
 ACTIVE = "metric/active"
@@ -127,19 +126,14 @@ _OPTIMIZER = FlagGroup(
     Flag("--tenth-every", integer(0), 0, "Iterations after which the learning rate becomes a tenth "
         "of itself, again and again; 0: never.", young=True),
 )
-SCRIPT = script(
-    name="equations", drawn_by=(),
+SCRIPT = formula_script(
+    "equations", "eq-{equation}",
+    _TASK, _NETWORK, *FORMULA_LAYERS[:2], _NALU, common.PENALTIES, _OPTIMIZER,
     summary="Train a network on an equation in a small cube, and test it around the cube.",
     example="--layer-type EQLDiv --equation F-2 --batch-size 20 --seed 0-9",
-    groups=(_TASK, _NETWORK, *FORMULA_LAYERS[:2], _NALU, common.PENALTIES, _OPTIMIZER,
-        *formula_files("equations")),
-    name_fields=(
-        lower("layer_type"), nf.template("eq-{equation}"), nf.BATCH_SIZE, nf.SEED, nf.RATE,
+    fields=(
         *nf.of_flags(*_TASK, *_NETWORK, *_OPTIMIZER.only("--adam-epsilon")),
         *nf.all_trailing("st-{start} te{tenth_every:int}"),
-        nf.NameField(_golden, ("nalu_mul", "nalu_gate", "nac_weight")),
-        *FORMULA_NAME,
-    ),
-    checks=FORMULA_CHECKS,
+        nf.NameField(_golden, ("nalu_mul", "nalu_gate", "nac_weight"))),
 )
 TASK = EquationTask

@@ -27,9 +27,9 @@ from stable_nalu.training.loop import Training
 from stable_nalu.training.step import LatePenalties
 from stable_nalu.training.task import Goal, Kind, Task
 
-from . import depth
-from .arithmetic import RestartRule, StoredData, script
-from .shared import OPERATIONS, SIGNS, lower
+from .arithmetic import RestartRule, StoredData
+from .depth import FORMULA_LAYERS, FormulaTask, formula_script
+from .shared import OPERATIONS, SIGNS
 
 EPOCH, SOLVED = LatePenalties.epoch, 1e-5
 CHUNK, STORED = 50, 10_000
@@ -49,7 +49,7 @@ class Data(StoredData):
         super().__init__(f"a {SIGNS[config.operation]} b", *streams)
 
 
-class INALUTask(depth.FormulaTask):
+class INALUTask(FormulaTask):
     """Learn an operation on stored rows in their order, by updates in turns, with restarts."""
 
     kind = Kind(penalties=LatePenalties)
@@ -133,23 +133,17 @@ def _check(c: Config) -> None:
         "and gates, nor their penalty", "leave it out, or use tf-rmsprop")
 
 
-SCRIPT = script(
-    name="inalu", drawn_by=(),
+SCRIPT = formula_script(
+    "inalu", "op-{operation} {distribution}",
+    _TASK, _NETWORK, *FORMULA_LAYERS, _TRAINING,
+    common.OPTIMIZER.but(optimizer={"default": "tf-rmsprop"}, learning_rate={"default": 0.01},
+        clip_grad_value={"default": 0.1}),
     of_data=("operation", "distribution", "mean_w", "mean_m", "mean_g", "deviation"),
     summary="Train units as in the iNALU paper: weights and gates in turns, with restarts.",
     example="--layer-type iNALU --operation mul --distribution uniform-5 --seed 100-109",
-    groups=(_TASK, _NETWORK, *depth.FORMULA_LAYERS, _TRAINING,
-        common.OPTIMIZER.but(optimizer={"default": "tf-rmsprop"}, learning_rate={"default": 0.01},
-            clip_grad_value={"default": 0.1}),
-        *depth.formula_files("inalu")),
-    name_fields=(
-        lower("layer_type"), nf.template("op-{operation}"), nf.template("{distribution}"),
-        nf.BATCH_SIZE, nf.SEED, nf.RATE,
-        *nf.all_trailing("h{hidden_size:int} w-{mean_w:float} m-{mean_m:float} g-{mean_g:float} "
-            "sd-{deviation:float} pe-{penalty_epoch:int} pt-{penalty_turns:word} "
-            "nr-{no_restarts:word}"),
-        *depth.FORMULA_NAME,
-    ),
-    checks=(*depth.FORMULA_CHECKS, _check),
+    fields=nf.all_trailing("h{hidden_size:int} w-{mean_w:float} m-{mean_m:float} g-{mean_g:float} "
+        "sd-{deviation:float} pe-{penalty_epoch:int} pt-{penalty_turns:word} "
+        "nr-{no_restarts:word}"),
+    checks=(_check,),
 )
 TASK = INALUTask

@@ -47,9 +47,8 @@ from stable_nalu.options.flag import Kind, and_layers, finite, integer, number, 
 from stable_nalu.statistics.setups import Limit
 from stable_nalu.training.task import Goal, Target
 
-from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, is_whole, script
-from .depth import FORMULA_CHECKS, FORMULA_LAYERS, FORMULA_NAME, FormulaTask, formula_files
-from .shared import lower
+from .arithmetic import READ_ROWS, TEST_SEED, VALIDATION_SEED, is_whole
+from .depth import FORMULA_LAYERS, FormulaTask, formula_script
 
 OFF, RELATIVE, OF_NOISE = 1e-5, 1e-10, 1.1
 """How far weights are off at the threshold; that of functions; that of noisy tables."""
@@ -742,17 +741,11 @@ def _check_hidden(c: Config) -> None:
         "leave it out")
 
 
-SCRIPT = script(
-    name="own_task", drawn_by=(), expand=_expanded,
+SCRIPT = formula_script(
+    "own_task", "t-{task}", _TASK, _NETWORK, *FORMULA_LAYERS, common.CRITERION, common.OPTIMIZER,
+    expand=_expanded, checks=(_check_hidden,),
     summary="Train units on a task of your own: a formula, a function or a table.",
     example="--target 'x1*x2 + x3' --train 1,2 --test 2,6 --layer-type NMU --seed 0-24",
-    groups=(_TASK, _NETWORK, *FORMULA_LAYERS, common.CRITERION, common.OPTIMIZER,
-        *formula_files("own_task")),
-    name_fields=(
-        lower("layer_type"), nf.template("t-{task}"), nf.BATCH_SIZE, nf.SEED, nf.RATE,
-        *nf.of_flags(*_NETWORK, *_TASK),
-        nf.trailing(nf.CRITERION), *FORMULA_NAME,
-    ),
-    checks=(*FORMULA_CHECKS, _check_hidden),
+    fields=(*nf.of_flags(*_NETWORK, *_TASK), nf.trailing(nf.CRITERION)),
 )
 TASK = OwnTask
