@@ -155,7 +155,7 @@ CASES = [
 
 
 def _jax(share: float) -> Row:
-    """Return what 225 NMUs cost beside the same in JAX."""
+    """Return the cost of 225 NMUs here and in JAX."""
     engine = Iterations("single_layer", [f"{NMU} {OF_225}"])
     turns = max(1, int(TURNS * share))
     rival = loops.jax(turns)

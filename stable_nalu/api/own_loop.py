@@ -39,8 +39,8 @@ def penalty(
     Args:
         model: any module.
         step: counted from 0.
-        weights: by penalty, such as {"W": 1.0}; others keep those of the papers, of which `W`,
-            the pull to exact weights, has 10. An option of a unit that switches a penalty on is
+        weights: by penalty, such as {"W": 1.0}; others keep the papers' weights, for example 10
+            for `W`, the pull to exact weights. An option of a unit that switches a penalty on is
             its weight.
         ramp: the steps between which `W` and the NPU's penalties rise from 0 to their weights;
             None: as in the papers, from 1,000,000 to 2,000,000, and the NPU's by its factor beta.
@@ -121,8 +121,8 @@ def wrap(
         optimizer: one of torch, without a closure.
         model: any module.
         steps: how many there will be, for units that read `progress`.
-        weights: those of `penalty`.
-        ramp: that of `penalty`.
+        weights: as in `penalty`.
+        ramp: as in `penalty`.
 
     Examples:
         >>> unit = sn.layer("NMU")(2, 1)

@@ -53,30 +53,29 @@ def train(
 ) -> TrainedRuns:
     """Train the runs of a script, and return them with their logs.
 
-    A run that diverged is there up to that step, with a warning. Called again with the same
-    arguments, it returns what is trained and goes on with what is not; Ctrl-C saves all runs before
-    it is raised again.
+    A run that diverged is there up to that step, with a warning. Repeating the call reuses finished
+    runs and trains the rest. Ctrl-C saves all runs before it is raised again.
 
-    What the program has set for torch, such as `no_grad`, autocast or a default dtype, changes no
-    run, and is put back with torch's generators. Calls from several threads wait for each other.
+    Settings of torch, such as `no_grad`, autocast or a default dtype, change no run, and are
+    restored with torch's generators. Calls from several threads wait for each other.
 
     Args:
         script: such as "single_layer_benchmark"; or a task of your own, from `stable_nalu.task`.
         layer: a class, which need not be registered, a name of the papers or a key; or several. A
-            name that is the key of another layer, such as NMRU, is that of the papers.
-        network: in place of layers, a module, whose weights every run starts from, or what makes
-            one, given the numbers of inputs and outputs; or several.
-        optimizer: a name, or what makes an optimiser of torch, given parameters; or several.
+            name that is also the key of another layer, such as NMRU, means the papers' layer.
+        network: in place of layers, a module, whose weights every run starts from, or a function
+            that makes one from the numbers of inputs and outputs; or several.
+        optimizer: a name, or a function from parameters to an optimiser of torch; or several.
         loss: a name, a module or a function of outputs and targets; or several.
-        schedule: a function of the step that the learning rate is multiplied by, or what makes a
-            scheduler of torch, given an optimiser.
+        schedule: a function of the step that multiplies the learning rate, or a function from an
+            optimiser to a scheduler of torch.
         out: the folder of logs and models; None: `TENSORBOARD_DIR` and `SAVE_DIR`, or else the
             current folder.
         callbacks: objects with `on_log(run, step, metrics)`, which returns True to stop a run, or
-            `on_end(run, outcome)`, such as those of `stable_nalu.callbacks`; or functions like the
-            first.
-        logger: "tensorboard"; "csv", a table beside the model of each run; None: only what the
-            returned table is made of; or an object with `log(run, step, metrics)`.
+            `on_end(run, outcome)`, such as the classes of `stable_nalu.callbacks`; or functions
+            like the first.
+        logger: "tensorboard"; "csv", a table next to each run's model; None: only what the returned
+            table is made of; or an object with `log(run, step, metrics)`.
         flags: the flags of the script without dashes. A switch is True; a list or a range of any of
             them trains every combination, where interpolation and extrapolation ranges are paired.
             One range is a list, `[1, 2]`; several are a list of tuples, `[(1, 2), (-2, -1)]`.
@@ -87,7 +86,7 @@ def train(
             program again.
 
     Raises:
-        UsageError: for a call that cannot be obeyed, in one line, before anything is trained.
+        UsageError: for invalid arguments, in one line, before anything is trained.
         KeyboardInterrupt: after Ctrl-C or SIGTERM, once everything is saved.
 
     Examples:
@@ -163,7 +162,7 @@ class _Brought(NamedTuple):
 
 
 def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
-    """Return the arguments that may be objects, those of them that are given."""
+    """Return the given arguments that may be objects."""
     unit = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
     flags = {"layer": unit, "network": unit, "loss": "train_criterion"}
     makes = {"layer": _key, "network": _network}
@@ -174,7 +173,7 @@ def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
 
 
 def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return flags with those of a task; rows of a table are stored where models are."""
+    """Return the given flags and the task's. Rows of a table are stored in the folder of models."""
     flags = dict(task.flags)
     if task.table is not None:
         text = task.table.to_csv(index=False)

@@ -1,4 +1,4 @@
-"""Equations whose rows are drawn in a cube: those of the EQL papers, and operations of CalcNet."""
+"""Equations of the EQL papers, and operations of CalcNet, with rows drawn in a cube."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -142,8 +142,8 @@ def load(run: LoggedRun | str | Path) -> Any:
     """Return the trained network of a run, with its configuration and its score.
 
     Args:
-        run: a run of `train` or `read_runs`, the folder of its log, or a file that `export` of a
-            network or of a layer has written, such as "unit.safetensors".
+        run: a run of `train` or `read_runs`, the folder of its log, or a file that a network's or a
+            layer's `export` has written, such as "unit.safetensors".
 
     Examples:
         >>> unit = sn.load(runs.best)

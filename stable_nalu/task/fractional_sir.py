@@ -60,7 +60,7 @@ def at_times(count: int, steps: int) -> torch.Tensor:
 
 
 class SIRTask(RowsTask):
-    """Find the right-hand sides; errors are those of all three states."""
+    """Find the right-hand sides. Errors are of all three states."""
 
     kind = Kind(cost=300)
     in_torch = "seed", "beta"

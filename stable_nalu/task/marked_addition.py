@@ -63,9 +63,9 @@ class AddingNetwork(ExtendedTorchModule):
 
 
 class AddingTask(RowsTask):
-    """Learn the sum; errors are mean squared ones, those of tests behind the last update alone.
+    """Learn the sum. Errors are mean squared ones; tests are measured after the last update only.
 
-    Each epoch has another order of all sequences; those that do not fill a batch are left out.
+    Each epoch has another order of all sequences; the ones that do not fill a batch are left out.
     """
 
     kind = Kind(cost=2000, errors=(METRIC_VALID, f"{METRIC_TEST}/reference"))
