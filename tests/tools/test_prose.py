@@ -158,8 +158,8 @@ def _() -> tuple[Any, ...]:
 
 @claim(
     "reproduction/notes",
-    "Ten of 200 published runs were solved late ({:,} to {:,}); why is not known. The others took "
-    "{:,.0f} (add) and {:,.0f} (sub), the same seeds here {:,.0f} and {:,.0f}",
+    "Ten of 200 published runs were solved late ({:,} to {:,}); the cause is unknown. The others "
+    "took {:,.0f} (add) and {:,.0f} (sub), the same seeds here {:,.0f} and {:,.0f}",
 )
 def _() -> tuple[Any, ...]:
     late, theirs, ours = [], [], []
@@ -174,7 +174,7 @@ def _() -> tuple[Any, ...]:
 
 
 @claim(
-    "reproduction/notes", "The same seeds have a sparsity error that is {:.0f} % higher here; why"
+    "reproduction/notes", "The same seeds have a sparsity error that is {:.0f} % higher here; the"
 )
 def _() -> tuple[Any, ...]:
     of = published_seeds("function_task_static")
