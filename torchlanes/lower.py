@@ -499,7 +499,7 @@ class Lowering(TorchDispatchMode):
             self._counts.add(id(tensor))
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value of a tensor: its numbers, unless it was made by an operation."""
+        """Return the value of a tensor: its numbers, unless it is known already."""
         if (known := self._known.get(id(tensor))) is not None:
             return known
         numbers = tensor.detach().double().numpy()

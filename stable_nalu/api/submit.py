@@ -28,7 +28,7 @@ from .program import Several, called, usual
 
 
 class Submission(NamedTuple):
-    """The number of a job (empty without a batch system), its command and the command's output.
+    """The number of a job (empty if none was submitted), its command and the command's output.
 
     The same command submits the remaining runs.
     """

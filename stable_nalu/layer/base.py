@@ -131,7 +131,7 @@ class Layer(ExtendedTorchModule):
         return self.use_robustness_exp_logging and self.follows_robustness_logging
 
     def new_parameter(self, *shape: int) -> torch.nn.Parameter:
-        """Return a parameter to be initialised; its shape is by default `(out, in)`, as of W."""
+        """Return a parameter to be initialised, by default with W's shape `(out, in)`."""
         size = shape or (self.out_features, self.in_features)
         return torch.nn.Parameter(torch.full(size, math.nan))
 

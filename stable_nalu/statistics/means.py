@@ -33,8 +33,8 @@ Probabilities), in which nothing large cancels:
     D(k, m)   = k log(k/m) + m - k                                       deviance
     log Poisson(k; m) = -log(2 pi k)/2 - delta(k) - D(k, m)
 
-A sample has a handful of values, and a fit asks for many densities at once: the number of NumPy
-calls takes the time, so the same calls evaluate all densities, one in each row.
+A sample has a handful of values, and a fit asks for many densities at once. The number of NumPy
+calls decides the time, so the same calls evaluate all densities, one in each row.
 
 **The published fits** are `mle2` of the R package bbmle, with its profile interval: fit, take
 standard errors from the second derivatives, walk the profile of the mean; when the walk finds

@@ -159,7 +159,7 @@ class SequentialTask(Task):
 
 
 def _metrics(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
-    """Return the mean squared error and the share of right roundings, of all steps and the last."""
+    """Return the mean squared error, and the share of right roundings at all steps and the last."""
     right = (y.round() == t).to(torch.float64)
     return torch.stack([((y - t) ** 2).mean().to(torch.float64), right.mean(), right[:, -1].mean()])
 
