@@ -199,20 +199,15 @@ def _checked(model: object, step: object, weights: Any, ramp: Any) -> dict[str, 
 
 def _units(model: torch.nn.Module, method: str) -> Iterator[ExtendedTorchModule]:
     """Yield each unit in a model once; one with a method of its own acts for those within it."""
-    done: set[torch.nn.Module] = set()
-
-    def walk(module: torch.nn.Module) -> Iterator[ExtendedTorchModule]:
-        if module in done:
-            return
-        done.add(module)
-        if isinstance(module, ExtendedTorchModule):
+    done, due = set[torch.nn.Module](), [model]
+    while due:
+        module = due.pop()
+        is_unit = isinstance(module, ExtendedTorchModule)
+        if is_unit and module not in done:
             yield module
-            if overrides(module, method):
-                return
-        for child in module.children():
-            yield from walk(child)
-
-    return walk(model)
+        if module not in done and not (is_unit and overrides(module, method)):
+            due += reversed([*module.children()])
+        done.add(module)
 
 
 def _terms(model: torch.nn.Module) -> Iterator[tuple[Any, str, Callable[[], Any] | None]]:

@@ -5,10 +5,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import torch
 
@@ -17,7 +17,6 @@ from stable_nalu.base.files import atomic_text_file, model_file, save_root, tens
 from stable_nalu.base.script import EXIT_INTERRUPTED, EXIT_REQUEUE, plural
 from stable_nalu.callbacks import Hooks
 from stable_nalu.layer import entries, own_layers
-from stable_nalu.layer.own_layers import bring
 from stable_nalu.layer.registry import labelled_as_another_key, script_name
 from stable_nalu.options import Config, ScriptSpec
 from stable_nalu.options.flags import owned_names, units_of
@@ -117,12 +116,11 @@ def called(
     """
     own = script if isinstance(script, BroughtTask) else None
     spec = _spec_of("own_task" if own else script)
-    brought = _of_program(spec, objects)
-    names = {one.flag: one.name for one in brought}
+    names = _flags_of(spec, objects)
     with named_as_in_python(**names), _written_below(out):
         given = dict[str, Any](flags) if own is None else _with_task(own, flags)
-        for one in brought:
-            given[one.flag] = one.words(spec, given)
+        for flag, name in names.items():
+            given[flag] = _words(spec, flag, name, objects[name], flag in given)
         own_layers.forget_sources()
         yield spec, given
 
@@ -134,42 +132,34 @@ def _spec_of(script: Any) -> ScriptSpec:
     return SCRIPTS[script]
 
 
-class _Brought(NamedTuple):
-    """An argument that may be an object: its name, its flag, its value, what names objects."""
-
-    name: str
-    flag: str
-    value: Any
-    make: Callable[[Any], str] = bring
-
-    def words(self, spec: ScriptSpec, given: Collection[str]) -> list[str]:
-        """Return the words of all that is given, and make known what is no word."""
-        name, value, of_layers = self.name, self.value, self.name in ("layer", "network")
-        if self.flag in given:
-            kind = "layer" if of_layers else name
-            raise UsageError(f"{name}: {self.flag} names a {kind}, too; leave one of them out")
-        fixed = name == "network" and spec.name not in (*ARITHMETIC, "own_task")
-        if fixed or (self.flag not in spec.defaults and not of_layers):
-            raise UsageError(f"{name}: {spec.name} has its own; leave it out")
-        values = [value] if isinstance(value, torch.nn.Module) else several(name, value)
-        for one in values if not of_layers else ():
-            if not (isinstance(one, str) or callable(one)):
-                raise UsageError(f"{name}: {one!r} is neither a name nor a function")
-        try:
-            return [v if isinstance(v, str) and not of_layers else self.make(v) for v in values]
-        except ValueError as error:
-            raise UsageError(f"{name}: {error}") from None
-
-
-def _of_program(spec: ScriptSpec, given: Mapping[str, Any]) -> list[_Brought]:
-    """Return the given arguments that may be objects."""
+def _flags_of(spec: ScriptSpec, objects: Mapping[str, Any]) -> dict[str, str]:
+    """Return the given arguments that may be objects, by their flags."""
     unit = "layer_type" if "layer_type" in spec.defaults else "nalm_name"
     flags = {"layer": unit, "network": unit, "loss": "train_criterion"}
-    makes = {"layer": _key, "network": _network}
-    own = [(name, value) for name, value in given.items() if value is not None]
-    if {"layer", "network"} <= {name for name, _ in own}:
+    given = [name for name, value in objects.items() if value is not None]
+    if {"layer", "network"} <= {*given}:
         raise UsageError("network: a layer is given, too; leave one of them out")
-    return [_Brought(n, flags.get(n, n), value, makes.get(n, bring)) for n, value in own]
+    return {flags.get(name, name): name for name in given}
+
+
+def _words(spec: ScriptSpec, flag: str, name: str, value: Any, twice: bool) -> list[str]:
+    """Return the words of an argument, and make known what is no word."""
+    of_layers, make = name in ("layer", "network"), {"layer": _key, "network": _network}
+    if twice:
+        kind = "layer" if of_layers else name
+        raise UsageError(f"{name}: {flag} names a {kind}, too; leave one of them out")
+    fixed = name == "network" and spec.name not in (*ARITHMETIC, "own_task")
+    if fixed or (flag not in spec.defaults and not of_layers):
+        raise UsageError(f"{name}: {spec.name} has its own; leave it out")
+    values = [value] if isinstance(value, torch.nn.Module) else several(name, value)
+    for one in values if not of_layers else ():
+        if not (isinstance(one, str) or callable(one)):
+            raise UsageError(f"{name}: {one!r} is neither a name nor a function")
+    try:
+        own = make.get(name, lambda v: v if isinstance(v, str) else own_layers.bring(v))
+        return list(map(own, values))
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _with_task(task: BroughtTask, given: Mapping[str, Any]) -> dict[str, Any]:
