@@ -31,9 +31,8 @@ from .shared import RowsTask, large_weights, task_script
 ALPHA, BETA, ETA = 0.05, 0.06, 0.01
 START, TIMES, LAST, LATER = (100.0, 0.01, 0.0), 40, 200, 406
 """First state, the number of times, steps to the last one, and to as many times again."""
-BEFORE = "metric/valid/before-lbfgs"
-CUT = 1e-3
-"""The size below which a weight counts as none."""
+BEFORE, CUT = "metric/valid/before-lbfgs", 1e-3
+"""The tag of an earlier error, and the size below which a weight counts as none."""
 
 
 @lru_cache

@@ -7,6 +7,7 @@ from scipy.stats import truncnorm
 
 from stable_nalu.dataset.distribution import LegacyRandom
 from stable_nalu.dataset.simple_function import (
+    OrderedStream,
     SimpleFunctionRecurrentDataset,
     SimpleFunctionStaticDataset,
     draw_into,
@@ -161,3 +162,12 @@ def test_joint_numbers_are_those_of_each_stream_alone(monkeypatch, block):
         for place, stream in enumerate(alone):
             expected = stream.draw(3, 5)
             assert same(expected, (torch.from_numpy(x[:, place]), torch.from_numpy(t[:, place])))
+
+
+def test_ordered_rows_begin_again_behind_the_last_one():
+    rows = np.arange(10.0)[:, None]
+    stream = OrderedStream(0, rows, -rows)
+    for first in (0, 12):
+        x, t = stream.draw(3, 4)
+        assert x.flatten().tolist() == [place % 10 for place in range(first, first + 12)]
+        assert torch.equal(t, -x)
