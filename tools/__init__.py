@@ -1,6 +1,8 @@
 """What the maintainers make of the package: the page of results, the gallery, generated files."""
 
+from collections.abc import Callable, ItemsView, Iterable
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
@@ -21,3 +23,14 @@ TEMPLATES.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_asc
 def rows_in(path: Path) -> list[dict[str, str]]:
     """Return the rows of a table; none of one that is not there."""
     return cells_of(path) if path.exists() else []
+
+
+Items = ItemsView[Any, list[Any]]
+
+
+def grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> Items:
+    """Return items by their keys, both in order of appearance."""
+    found: dict[Any, list[Any]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found.items()

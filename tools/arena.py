@@ -21,6 +21,8 @@ from stable_nalu.result.document import UNKNOWN, as_svg, filled, interval, numbe
 from stable_nalu.statistics.comparison import Ranks
 from stable_nalu.statistics.intervals import bootstrap
 
+from . import FOLDER
+
 ALPHA = 0.05
 LEAST = 1e-32
 """The least error that differs from none, one over the largest that differs from infinity."""
@@ -181,13 +183,10 @@ def losses(table: Any) -> dict[str, list[str]]:
     return {kind: [*errors.index[kinds == kind]] for kind in ("lost", "equal", "won", "both")}
 
 
-def solvers(table: Any) -> str:
-    """Return how many tasks the best family of each kind solves, in words."""
+def solvers(table: Any) -> dict[str, int]:
+    """Return how many tasks each contestant solves, the best first."""
     solved = (scores(table) <= SOLVED).sum().sort_values(ascending=False, kind="stable")
-    counts = [f"{name} {count}" for name, count in solved.items() if count]
-    nobody = [name for name, count in solved.items() if not count]
-    none = f"; {', '.join(nobody)}: none" if nobody else ""
-    return f"Tasks solved: {', '.join(counts) or 'none'}{none if counts else ''}"
+    return solved.to_dict()
 
 
 def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -196,8 +195,6 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     parts = list(settings_of(table))
     with drawing():
         drawn = [as_svg(critical_difference(part)) for _, part in parts]
-    steady = table.groupby("contestant")["ended"].apply(lambda ended: (ended == "by itself").mean())
-    library = table.groupby("contestant")["library"].first()
     cards = [
         {
             "contestant": name,
@@ -205,26 +202,20 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
             "learned": SHOWN[name].learned,
             "settings": f"`{', '.join(f'{k}={v}' for k, v in SHOWN[name].settings.items())}`",
             "chosen by": SHOWN[name].source,
-            "library": library[name],
-            "ended by itself": f"{100 * steady[name]:.0f} %",
+            "library": rows["library"].iloc[0],
+            "ended by itself": f"{100 * rows['ended'].eq('by itself').mean():.0f} %",
         }
-        for name in table["contestant"].unique()
+        for name, rows in table.groupby("contestant", sort=False)
     ]
     text = filled(
-        Path(__file__).with_name("templates") / "arena.md",
+        FOLDER / "arena.md",
         parts=parts,
-        **{f.__name__: f for f in (by_task, command, lines_of, losses, number, ranks, solvers)},
+        **{f.__name__: f for f in (by_task, lines_of, losses, number, ranks, seeds_text, solvers)},
         cards=cards,
+        tasks=len(PROBLEMS),
+        setting=SETTING,
         contests=len(table),
         processors=sorted(table["processor"].unique()),
     )
     with atomic_text_file(path, named=True) as file:
         file.write(render(text, {f"ranks{k}": picture for k, picture in enumerate(drawn)}))
-
-
-def command(part: Any) -> str:
-    first, tasks, words = part.iloc[0], part["task"].unique(), ["stable-nalu arena"]
-    words += ["--tasks", *tasks] if len(tasks) < len(PROBLEMS) else []
-    words += ["--seed", seeds_text(part["seed"].unique().tolist())]
-    words += [f"--{name} {first[name]:g}" for name in SETTING if name == "seconds" or first[name]]
-    return " ".join(words)

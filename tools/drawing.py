@@ -25,6 +25,7 @@ from stable_nalu.result.document import SURROUNDINGS, as_svg
 from stable_nalu.result.judged import ALL_POINTS, CHOSEN
 from stable_nalu.statistics.intervals import Estimate
 
+from . import grouped
 from .atlas import unit_of
 from .kept_runs import files_of, kept
 from .long_table import RATE, Line, Lines
@@ -55,23 +56,22 @@ def pictures_of(experiment: Experiment, lines: Lines, data: Path) -> dict[str, s
         return {}
     if experiment.is_measured:
         return _as_in_the_gallery(experiment, data)
-    units: dict[tuple[str, str], list[Line]] = {}
-    shown = [line for line in own if line.measure == RATE and line.point != ALL_POINTS]
-    for line in shown:
-        units.setdefault((line.model, line.unit), []).append(line)
+    rates = [line for line in own if line.measure == RATE]
+    shown = [line for line in rates if line.point != ALL_POINTS]
+    units = grouped(shown, lambda line: (line.model, line.unit))
     if len(units) == len(shown):
-        panels = [("Success rate", [_mark(line, line.unit) for line in shown])]
+        panels = [("Success rate", [mark(line, line.unit) for line in shown])]
     else:
         panels = [
-            (unit, [_mark(line, half_open(line.point)) for line in of_unit])
-            for (_, unit), of_unit in units.items()
+            (unit, [mark(line, half_open(line.point)) for line in of_unit])
+            for (_, unit), of_unit in units
         ]
-    if whole := [line for line in own if line.measure == RATE and line.point == ALL_POINTS]:
-        panels.insert(0, ("All ranges together", [_mark(line, line.unit) for line in whole]))
+    if whole := [line for line in rates if line.point == ALL_POINTS]:
+        panels.insert(0, ("All ranges together", [mark(line, line.unit) for line in whole]))
     return {f"pictures/{experiment.stem}.svg": draw(panels)}
 
 
-def _mark(line: Line, label: str) -> Mark:
+def mark(line: Line, label: str) -> Mark:
     ours = None if line.verdict == CHOSEN else line.here
     return Mark(label, line.there if line.published_n else None, ours)
 

@@ -17,17 +17,12 @@ from stable_nalu.paper.published import published
 from stable_nalu.result.document import UNKNOWN, plain, points, rate, table
 from stable_nalu.result.judged import CHOSEN, WITHIN_POINTS, equivalence, point_columns
 from stable_nalu.result.stored import DATA, read_records
-from stable_nalu.statistics.intervals import (
-    Estimate,
-    difference,
-    effect_of,
-    holm,
-    paired_test,
-    wilson,
-)
+from stable_nalu.statistics import intervals as by_seed
+from stable_nalu.statistics.intervals import Estimate, difference, holm, wilson
 from stable_nalu.statistics.summary import solved_of
 
-from .drawing import Mark, draw
+from . import FOLDER, grouped
+from .drawing import draw, mark
 from .long_table import MEAN_STEP, RATE, Kept, Line, Lines
 
 MORE_SEEDS = "power.csv"
@@ -70,7 +65,8 @@ class Count:
         return wilson(self.solved, self.runs, self._effect(runs))
 
     def _effect(self, runs: pd.DataFrame) -> float:
-        return effect_of(runs.loc[(runs["model"] == self.model)]) if len(self.solved_at) > 1 else 1
+        own = runs.loc[(runs["model"] == self.model)]
+        return by_seed.effect_of(own) if len(self.solved_at) > 1 else 1
 
     def p(self, runs: pd.DataFrame) -> float | None:
         """Return how likely a count as far from ours as the published one is, by whole seeds.
@@ -100,32 +96,28 @@ def ranked(counts: Sequence[Count], every: Kept) -> list[dict[str, str]]:
 
     every: the stored runs of each key, of the seeds that were published.
     """
-    keys = [key for key in dict.fromkeys(one.key for one in counts) if key in every]
-    chances = {one: one.p(every[one.key]) for one in counts if one.key in keys}
+    chances = {one: one.p(every[one.key]) for one in counts if one.key in every}
     known = {one: p for one, p in chances.items() if p is not None}
     adjusted = dict(zip(known, holm(list(known.values())), strict=True))
     rows = []
-    for key in keys:
-        rates = {c: c.rate(every[key]) for c in counts if c.key == key}
+    for key, own in grouped(chances, lambda one: one.key):
+        rates = {one: one.rate(every[key]) for one in own}
         for one in sorted(rates, key=lambda c: -rates[c].mean):
             better = sum(difference(other, rates[one]).lower > 0 for other in rates.values())
-            theirs, p = one.published, known.get(one)
-            rows.append(
-                {
-                    "figure": f"[{EXPERIMENTS[key].title}](#{key})",
-                    "rank": f"{1 + better}",
-                    "unit": plain(EXPERIMENTS[key].model(one.model).label),
-                    "published": "{}/{}".format(*theirs) if theirs else UNKNOWN,
-                    "more seeds": rate(one.solved, one.runs, rates[one]),
-                    "p": UNKNOWN if p is None else f"{p:.2g}",
-                    "p by Holm": UNKNOWN if p is None else f"{adjusted[one]:.2g}",
-                }
-            )
+            theirs, ps = one.published, [of[one] for of in (known, adjusted) if one in of]
+            row = {
+                "figure": f"[{EXPERIMENTS[key].title}](#{key})",
+                "rank": f"{1 + better}",
+                "unit": plain(EXPERIMENTS[key].model(one.model).label),
+                "published": "{}/{}".format(*theirs) if theirs else UNKNOWN,
+                "more seeds": rate(one.solved, one.runs, rates[one]),
+            }
+            shown = [f"{p:.2g}" for p in ps] or [UNKNOWN] * 2
+            rows.append(row | dict(zip(("p", "p by Holm"), shown, strict=True)))
     return rows
 
 
-_CLAIMS = Path(__file__).parent / "templates" / "claims.csv"
-CLAIMS = [SimpleNamespace(**row) for row in cells_of(_CLAIMS)]
+CLAIMS = [SimpleNamespace(**row) for row in cells_of(FOLDER / "claims.csv")]
 """Claims about a success rate, or about its distance from the rate of the model `above`."""
 
 
@@ -181,22 +173,17 @@ def _line(claim: Any, model: str, lines: Lines) -> Line | None:
 
 def _paired(claim: Any, runs: pd.DataFrame) -> Estimate:
     """Return how far our rate is above the rate of the other model, of the same seeds."""
-    by = [*point_columns(claim.experiment), "seed"]
-    one, other = (
-        runs.loc[(runs["model"] == model) & (runs["operation"] == claim.operation)]
-        for model in (claim.model, claim.above)
-    )
-    test = paired_test((claim.model, claim.above), one, other, [c for c in by if c in runs])
-    return test.difference
+    by, models = [*point_columns(claim.experiment), "seed"], (claim.model, claim.above)
+    runs = runs.loc[runs["operation"] == claim.operation]
+    both = (runs.loc[runs["model"] == model] for model in models)
+    return by_seed.paired_test(models, *both, [c for c in by if c in runs]).difference
 
 
 def drawing(lines: Lines) -> str:
     marks = []
     for claim in CLAIMS:
-        line = None if claim.above else _line(claim, claim.model, lines)
-        if line is not None:
-            ours = None if line.verdict == CHOSEN else line.here
-            marks.append(Mark(claim.text, line.there, ours))
+        if not claim.above and (line := _line(claim, claim.model, lines)):
+            marks.append(mark(line, claim.text))
     return draw([("Success rate, published and reproduced", marks)], horizontal=True)
 
 

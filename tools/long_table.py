@@ -14,13 +14,7 @@ import pandas as pd
 
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
-from stable_nalu.paper.published import (
-    Bounded,
-    Published,
-    PublishedMeasure,
-    PublishedSeeds,
-    published,
-)
+from stable_nalu.paper.published import Bounded, Published, PublishedSeeds, published
 from stable_nalu.result import judged
 from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, difference, wilson
@@ -61,6 +55,7 @@ _NAMES = (
     "gap_lower gap_upper verdict test informative counted note"
 )
 _EMPTY = dict.fromkeys(_NAMES.split()) | dict.fromkeys(("source", "verdict", "test", "note"), "")
+_EMPTY |= {"informative": 0, "counted": 0}
 
 
 class Line(SimpleNamespace):
@@ -76,11 +71,7 @@ class Line(SimpleNamespace):
     """
 
     def __init__(self, **values: Any):
-        super().__init__(**{**_EMPTY, "informative": 0, "counted": 0, **values})
-
-    def but(self, **values: Any) -> "Line":
-        """Return the line with other values."""
-        return Line(**{**vars(self), **values})
+        super().__init__(**_EMPTY | values)
 
     @property
     def here(self) -> Estimate:
@@ -108,20 +99,21 @@ def _estimate(*ends: float | None) -> Estimate:
 Kept = Mapping[str, pd.DataFrame]
 """Key of an experiment -> its kept runs."""
 Lines = Sequence[Line]
-Found = Iterator[tuple[Line, Published | PublishedMeasure | None]]
+Found = Iterator[tuple[dict[str, Any], Any]]
+"""Values of lines, each with what was published."""
 
 
 def long_table(every: Kept, notes: Mapping[str, str]) -> list[Line]:
     """Return all lines; each published number is counted once, though several figures show it."""
-    seen: set[tuple[Any, str]] = set()
-    lines = []
+    seen, lines = set(), []
     for key, runs in every.items():
         experiment = EXPERIMENTS[key]
         of_kind = _measured if experiment.is_measured else _judged
-        for line, known in of_kind(experiment, runs, notes):
+        for values, known in of_kind(experiment, runs, notes):
+            line = Line(**place_of(experiment), **values)
             pair = known, line.measure
-            counted = known is not None and line.verdict in COMPARABLE and pair not in seen
-            line.counted = int(counted and line.source != OF_ANOTHER)
+            if known and line.verdict in COMPARABLE and pair not in seen:
+                line.counted = int(line.source != OF_ANOTHER)
             seen |= {pair} if line.counted else set()
             lines.append(line)
     return lines
@@ -147,17 +139,16 @@ def _judged(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
             )
 
 
-def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> Line:
+def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> dict[str, Any]:
     found = by_seed.rate(runs["seed"].tolist(), runs["solved"].to_numpy(bool).tolist())
     steps = runs.loc[runs["solved"].astype(bool), STEP]
-    return Line(
-        **place_of(experiment),
+    return {
         **{"model": model, "unit": str(experiment.model(model).label), "point": point},
         **{"operation": str(runs["operation"].iloc[0]), "measure": RATE, "n": len(runs)},
         **{"seeds": seeds_text(set(runs["seed"].tolist())), "solved": solved_of(runs)},
         **_in_columns(*found),
-        median_step=_short(steps.median()) if len(steps) else None,
-    )
+        "median_step": _short(steps.median()) if len(steps) else None,
+    }
 
 
 def _in_columns(*ends: Any, of: Sequence[str] = ("ours", "lower", "upper")) -> dict[str, Any]:
@@ -169,34 +160,32 @@ _GAP = ("gap", "gap_lower", "gap_upper")
 
 
 def _compared(
-    line: Line, e: Experiment, known: Published, runs: pd.DataFrame, remark: str
+    values: dict[str, Any], e: Experiment, known: Published, runs: pd.DataFrame, remark: str
 ) -> Found:
     """Yield our rate beside a published one, then the mean step and the sparsity error.
 
     These have a line where one was published.
     """
-    one = judged.RatePoint(e, runs, line.point, known)
+    one = judged.RatePoint(e, runs, values["point"], known)
     theirs = wilson(known.solved, known.runs, by_seed.effect_of(runs))
-    both = {"source": SOURCES[known.source], "published_n": known.runs}
-    both |= {"published_solved": known.solved}
-    values = _in_columns(*theirs, of=_THEIRS)
-    values |= _in_columns(*(one.gap or Estimate(math.nan)), of=_GAP)
-    values |= {"verdict": str(one.kind), "note": remark if one.kind == judged.DIFFERS else ""}
-    values["test"] = str(one.verdict) if one.kind in (judged.CHOSEN, judged.SHORT) else ""
-    values["informative"] = int({line.ours, theirs.mean} not in ({0.0}, {1.0}))
-    yield line.but(**both, **values), known
+    values |= {"source": SOURCES[known.source], "published_n": known.runs}
+    values |= {"published_solved": known.solved}
+    own = _in_columns(*theirs, of=_THEIRS) | _in_columns(*(one.gap or [None] * 3), of=_GAP)
+    own |= {"verdict": str(one.kind), "note": remark if one.kind == judged.DIFFERS else ""}
+    own["test"] = str(one.verdict) if one.kind in (judged.CHOSEN, judged.SHORT) else ""
+    own["informative"] = int({values["ours"], theirs.mean} not in ({0.0}, {1.0}))
+    yield values | own, known
     parts = (
         (MEAN_STEP, "converged.at", known.mean, *verdict_of(one, runs, STEP)),
         (SPARSITY, "sparse.error", known.sparsity, *verdict_of(one, runs, ERROR)),
     )
     for measure, name, bounds, kind, words in parts:
         if kind is not None or bounds.value is not None or bounds.upper is not None:
-            values = _in_columns(*(one.summary[f"{name}.{end}"] for end in Estimate._fields))
-            values |= _in_columns(bounds.value, bounds.lower, bounds.upper, of=_THEIRS)
-            values |= {"measure": measure, "median_step": None, "informative": 1}
-            values |= {"verdict": kind or "", "note": remark if kind == judged.DIFFERS else ""}
-            values["test"] = words if words and words != kind else ""
-            yield line.but(**both, **values), known
+            own = _in_columns(*(one.summary[f"{name}.{end}"] for end in Estimate._fields))
+            own |= _in_columns(bounds.value, bounds.lower, bounds.upper, of=_THEIRS)
+            own |= {"measure": measure, "median_step": None, "informative": 1}
+            own |= {"verdict": kind or "", "note": remark if kind == judged.DIFFERS else ""}
+            yield values | own | {"test": words if words and words != kind else ""}, known
 
 
 def place_of(experiment: Experiment) -> dict[str, Any]:
@@ -289,12 +278,11 @@ def _measured(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, st
     for one in judged.measured_points(experiment, runs):
         known = one.published
         own = runs.loc[runs["model"] == one.model]
-        line = Line(
-            **place_of(experiment),
+        values = {
             **{"model": one.model, "unit": one.label, "operation": "", "point": one.point},
             **{"measure": f"{one.name}, {one.measure.typical}", "n": one.numbers["runs"]},
             **{"seeds": seeds_text(set(own["seed"].tolist())), "ours": _short(one.ours)},
-        )
+        }
         if known is not None:
             claim = f"below {known.better_than}: " if known.better_than else ""
             remark = note(notes, experiment.key, one.model, one.point)
@@ -304,12 +292,11 @@ def _measured(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, st
             ends = (None, None)
             if known.number is not None and known.tolerance is not None:
                 ends = (known.number - known.tolerance, known.number + known.tolerance)
-            values = _in_columns(known.number, *ends, of=_THEIRS)
+            values |= _in_columns(known.number, *ends, of=_THEIRS)
             values |= {"source": read_in, "gap": _short(one.difference), "informative": 1}
             values |= {"verdict": str(one.verdict), "note": remark if one.differs else ""}
             values["test"] = f"{claim}{one.pairs.claim}" if one.pairs else ""
-            line = line.but(**values)
-        yield line, known
+        yield values, known
 
 
 def _short(value: Any) -> float | None:

@@ -23,41 +23,18 @@ from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment, seeds_text
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.paper.published import published_seeds
-from stable_nalu.result import judged, stored
-from stable_nalu.result.document import (
-    UNKNOWN,
-    filled,
-    interval,
-    number,
-    percent,
-    plain,
-    rate,
-    render,
-)
+from stable_nalu.result import document, judged, stored
+from stable_nalu.result.document import UNKNOWN, interval, number, percent, plain, rate
 from stable_nalu.result.reproduce import UNSHOWN
 from stable_nalu.statistics.intervals import difference, effect_of, wilson
 from stable_nalu.statistics.summary import STEP
 from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 
-from . import atlas, headline
+from . import FOLDER, atlas, grouped, headline, long_table
 from .doc_tables import README, refreshed
 from .drawing import FAILURES_PICTURE, landscapes, pictures_of
-from .long_table import (
-    BAD,
-    MEANS,
-    OF_ANOTHER,
-    PAPER,
-    RATE,
-    Kept,
-    Line,
-    Lines,
-    long_table,
-    margins,
-    pairs_of,
-    place_of,
-    tally,
-)
+from .long_table import BAD, MEANS, OF_ANOTHER, PAPER, RATE, Kept, Line, Lines, place_of, tally
 from .notes import cut_short, finding, read_notes, reason, replaced, verified_of
 
 Row = dict[str, Any]
@@ -65,7 +42,6 @@ Rows = list[Row]
 
 CHECKOUTS = stored.DATA.parent
 """The folder of the page in the checkout."""
-TEMPLATE = Path(__file__).parent / "templates" / "page.md"
 FIRST_WORDS = "What the published experiments give when this project trains them"
 """The words by which a page is known as one of this script."""
 HEADLINE = "headline.svg"
@@ -103,7 +79,8 @@ def write_page(data: Path = stored.DATA, out: Path | None = None) -> list[Path]:
     text, pictures, tables = page(data, os.path.relpath(data, folder))
     _make_room(folder, {*pictures, *tables})
     written = _write(
-        folder, {"index.html": render(text, pictures), "README.md": text, **pictures, **tables}
+        folder,
+        {"index.html": document.render(text, pictures), "README.md": text, **pictures, **tables},
     )
     if own and folder.resolve() == CHECKOUTS.resolve():
         readme = refreshed(README, README.read_text(encoding="utf-8"))
@@ -145,7 +122,7 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """
     notes = read_notes(data.parent)
     every = {key: stored.read(key, data) for key in stored.kept_keys(data)}
-    lines = long_table(every, notes)
+    lines = long_table.long_table(every, notes)
     figures = [_figure(EXPERIMENTS[key], runs, lines, data) for key, runs in every.items()]
     thresholds = [row for key, runs in every.items() for row in _at_both(EXPERIMENTS[key], runs)]
     left, explained = _not_run(every, data.parent), atlas.explained_runs(every, data)
@@ -157,17 +134,20 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         "formulas": atlas.verdicts(explained, "key", "model", "unit"),
         "failures": atlas.failures(explained, "key", "model", "unit", "point"),
     }
-    frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
-    files = {f"tables/{n}.csv": f.to_csv(index=False) for n, f in frames.items()}
+    files = {
+        f"tables/{name}.csv": pd.DataFrame(rows, dtype=object).to_csv(index=False)
+        for name, rows in tables.items()
+        if rows
+    }
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
     counts, rated = headline.counts_of(data), (runs for runs in every.values() if "solved" in runs)
     claims = headline.rows_of(lines, every, counts)
     pictures = {HEADLINE: headline.drawing(lines)} if claims else {}
     for drawn in (*shown.values(), landscapes(data)):
         pictures |= drawn
-    text = filled(
-        TEMPLATE,
-        **{f.__name__: f for f in (by_seed, duration, margins, tally)},
+    text = document.filled(
+        FOLDER / "page.md",
+        **{f.__name__: f for f in (by_seed, duration, long_table.margins, tally)},
         **{"atlas": atlas, "explained": explained, "data": data, "lines": lines, "every": every},
         first_words=FIRST_WORDS,
         link=link,
@@ -215,8 +195,7 @@ def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path
     key, iterations = experiment.key, int(runs["iterations"].to_numpy().sum())
     sessions, known = stored.sessions_of(key, data), verified_of(key, data)
     equal = [one for one in known if one.equal == one.compared]
-    scripts = {model.script for model in experiment.models}
-    takes_it = all("engine" in SCRIPTS[script].defaults for script in scripts)
+    takes_it = all("engine" in SCRIPTS[model.script].defaults for model in experiment.models)
     trained_by: list[stored.Session] = []  # the last ones that ended so many runs
     for one in reversed(sessions):
         if one.runs and sum(later.runs for later in trained_by) < len(runs):
@@ -249,12 +228,13 @@ def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path
 
 def _sources(lines: Lines) -> Rows:
     """Return what the comparisons amount to, by source and by kind of number."""
-    found: dict[tuple[str, str], list[Line]] = {}
-    for line in sorted(lines, key=lambda line: not line.source.startswith(PAPER)):
+
+    def of(line: Line) -> tuple[str, str]:
         source = "papers" if line.source.startswith(PAPER) else line.source.partition(":")[0]
-        kind = line.measure if line.is_of_rates else "errors, claims"
-        found.setdefault((plain(source), kind), []).append(line)
-    rows = [{"read in": of[0], "number": of[1]} | tally(own) for of, own in found.items()]
+        return plain(source), line.measure if line.is_of_rates else "errors, claims"
+
+    found = grouped(sorted(lines, key=lambda line: not line.source.startswith(PAPER)), of)
+    rows = [dict(zip(("read in", "number"), o, strict=True)) | tally(own) for o, own in found]
     return [row for row in rows if row["compared"]]
 
 
@@ -264,12 +244,10 @@ def _patterns(lines: Lines, every: Kept) -> int:
     found = set()
     for key, own in groupby(compared, lambda line: line.key):
         runs = every[key]
-        found_at = judged.places(EXPERIMENTS[key], runs)
-        at = {(model, point): group for model, point, _, group in found_at}
+        at = {(model, point): g for model, point, _, g in judged.places(EXPERIMENTS[key], runs)}
         for line in own:
             group = at.get((line.model, line.point), runs[runs["model"].eq(line.model)])
-            cells = pd.DataFrame(group)[["seed", "solved"]]
-            found.add(tuple(sorted(map(tuple, cells.to_numpy().tolist()))))
+            found.add(tuple(sorted(zip(group["seed"], group["solved"], strict=True))))
     return len(found)
 
 
@@ -316,11 +294,12 @@ def _papers(figures: Rows, lines: Lines, every: Kept) -> Rows:
 
 def _numbers(lines: Lines, every: Kept) -> list[dict[str, str]]:
     """Return the rows of a paper's table: all that is of a unit is one row, its ranges in order."""
-    found: dict[tuple[str, ...], list[Line]] = {}
-    for line in lines:
+
+    def of(line: Line) -> tuple[str, ...]:
         each = ("", "") if line.is_of_rates else (line.point, line.measure)
-        found.setdefault((line.key, line.model, line.operation, *each), []).append(line)
-    return [_row(own, every[own[0].key]) for own in found.values()]
+        return line.key, line.model, line.operation, *each
+
+    return [_row(own, every[key]) for (key, *_), own in grouped(lines, of)]
 
 
 def _row(lines: Lines, runs: pd.DataFrame) -> dict[str, str]:
@@ -433,7 +412,7 @@ def by_seed(key: str, runs: pd.DataFrame) -> Rows:
         ours = runs.loc[same & (runs["seed"] < known.runs)]
         if ours.empty:
             continue
-        steps, there = pairs_of(known, ours, STEP), known.solved_at
+        steps, there = long_table.pairs_of(known, ours, STEP), known.solved_at
         seen = sorted(zip(ours["seed"], ours["solved"], ours[STEP], strict=True))
         other = [seed for seed, solved, _ in seen if bool(solved) != (seed in there)]
         late = [seed for seed, _, step in seen if there.get(seed, 0) > LATE * step]
@@ -483,20 +462,17 @@ def _by_paper(thresholds: Rows) -> Rows:
 
 def _differences(lines: Lines) -> Rows:
     """Return what differs, all numbers of a figure with the same explanation in one row."""
-    found: dict[tuple[str, str], list[Line]] = {}
-    for line in lines:
-        if (line.counted or line.source == OF_ANOTHER) and line.verdict in BAD:
-            found.setdefault((line.key, line.note), []).append(line)
+    bad = [line for line in lines if line.verdict in BAD]
+    told = [line for line in bad if line.counted or line.source == OF_ANOTHER]
     return [
         {
             "key": f"`{key}`",
             "numbers": len(own),
             "units": plain(", ".join(dict.fromkeys(line.unit for line in own))),
             "of": plain(", ".join(dict.fromkeys(line.measure for line in own))),
-            "explanation": reason_given
-            or (own[0].source if own[0].source == OF_ANOTHER else "unexplained"),
+            "explanation": why or (own[0].source if own[0].source == OF_ANOTHER else "unexplained"),
         }
-        for (key, reason_given), own in found.items()
+        for (key, why), own in grouped(told, lambda line: (line.key, line.note))
     ]
 
 
@@ -515,8 +491,7 @@ def _not_run(kept: Kept, folder: Path) -> Rows:
 
 
 def _reasons(left: Rows) -> Rows:
-    found: dict[str, list[str]] = {}
-    for row in left:
-        why, _, _ = row["why"].partition("; all of it")
-        found.setdefault(why, []).append(f"`{row['key']}` ({row['runs']:,})")
-    return [{"why": why, "key (runs)": ", ".join(keys)} for why, keys in found.items()]
+    return [
+        {"why": why, "key (runs)": ", ".join(f"`{row['key']}` ({row['runs']:,})" for row in own)}
+        for why, own in grouped(left, lambda row: row["why"].partition("; all of it")[0])
+    ]

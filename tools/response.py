@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from stable_nalu.layer.registry import LayerEntry
 
 from .drawing import clipped_svg
-from .notes import and_last
 
 SECOND = 2.0
 """The other input of the plot."""
@@ -39,7 +38,11 @@ _TOP = 8
 
 
 def response(entry: LayerEntry) -> SimpleNamespace | None:
-    """Return the plot of a layer, as `svg`, and the `sentence` below it; None for a cell."""
+    """Return the plot of a layer, as `svg`, and the operations that it computes; None for a cell.
+
+    always, positive: those for all inputs, and for positive ones only. tried: whether ideal weights
+    were.
+    """
     if entry.layer is None:
         return None
     found = _found(entry)
@@ -49,9 +52,12 @@ def response(entry: LayerEntry) -> SimpleNamespace | None:
     for seed in range(SEEDS):
         torch.manual_seed(seed)
         starts.append(_evaluated(_built(entry), rows))
-    curves = {name: _evaluated(layer, rows) for name, (layer, _) in (found or {}).items()}
-    svg = _drawn(rows, starts, curves, entry.label)
-    return SimpleNamespace(svg=svg, sentence=_sentence(found))
+    known = found or {}
+    curves = {name: _evaluated(layer, rows) for name, (layer, _) in known.items()}
+    always = [name for name, (_, is_right) in known.items() if is_right]
+    positive = [name for name in known if name not in always]
+    of = {"tried": found is not None, "always": always, "positive": positive}
+    return SimpleNamespace(svg=_drawn(rows, starts, curves, entry.label), **of)
 
 
 def _built(entry: LayerEntry) -> Any:
@@ -121,19 +127,6 @@ def _combinations(layer: Any, sizes: Iterable[float]) -> dict[str, torch.Tensor]
         values = size * part.reshape(-1, *parameter.shape)
         found[name] = values.clamp(*limits.get(id(parameter), (-torch.inf, torch.inf)))
     return found
-
-
-def _sentence(found: Found | None) -> str:
-    if found is None:
-        return "Grey: start weights."
-    exact = []
-    for where, for_all in (("all inputs", True), ("positive inputs only", False)):
-        names = [name for name, (_, is_right) in found.items() if is_right == for_all]
-        exact += [f"{and_last(names)} for {where}"] if names else []
-    if not exact:
-        return "No weights of −1, 0 and 1, or that saturate, make it one of +, −, ·, /."
-    said = "; and ".join(exact)
-    return f"With ideal weights it is {said}. Thick and pale: the exact operation."
 
 
 def _drawn(

@@ -21,12 +21,13 @@ from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import filled, plain, rate
 from stable_nalu.result.stored import kept_keys, read
 from stable_nalu.task.table import SCRIPTS
+from tools import FOLDER
 from tools.doc_tables import linked
 from tools.long_table import anchor_of
 from tools.mathml import formula
+from tools.notes import and_last
 from tools.response import response
 
-TEMPLATES = CHECKOUT / "tools" / "templates"
 _BLOCK = re.compile(r"(?:^ {4}.*\n?)+", re.MULTILINE)
 NAMES = (
     *("train", "task", "read_runs", "summarize", "compare", "plot", "load", "formula"),
@@ -56,7 +57,7 @@ def on_files(files: Any, config: Any) -> Any:
     linked = [str(p.relative_to(CHECKOUT)) for form in LINKED for p in CHECKOUT.glob(form)]
     for path in (*BESIDE, *linked):
         files.append(File.generated(config, path, abs_src_path=str(CHECKOUT / path)))
-    style = (TEMPLATES / "site.css").read_text("utf-8")
+    style = (FOLDER / "site.css").read_text("utf-8")
     start = (CHECKOUT / "README.md").read_text("utf-8")
     texts = {"index.md": start, "site.css": style}
     texts |= {_page_of(entry): layer_page(entry) for entry in _published()}
@@ -76,7 +77,7 @@ def task_page(spec: ScriptSpec) -> str:
     """Return the page of a script: an example, and what each of its flags means there."""
     groups = {group.title: [_explained(spec, flag) for flag in group] for group in spec.groups}
     refused = [{"flag": f"`{name}`", "why": why} for name, why in spec.refused.items()]
-    return filled(TEMPLATES / "task.md", spec=spec, groups=groups, refused=refused)
+    return filled(FOLDER / "task.md", spec=spec, groups=groups, refused=refused)
 
 
 def _explained(spec: ScriptSpec, flag: Flag) -> dict[str, str]:
@@ -150,10 +151,8 @@ def described(entry: LayerEntry, **more: Any) -> str:
     # Indented blocks are formulas.
     text = _BLOCK.sub(lambda found: f"<div>{formula(found[0])}</div>\n", text)
     built = {"class": entry.layer, "cell": entry.cell}
-    parts = {"drawn": None, "facts": None, "rates": None} | more
-    return filled(
-        TEMPLATES / "layer.md", entry=entry, built=built, linked=linked, text=text, **parts
-    )
+    parts = {"drawn": None, "facts": None, "rates": None, "linked": linked, "and_last": and_last}
+    return filled(FOLDER / "layer.md", entry=entry, built=built, text=text, **parts | more)
 
 
 @cache
