@@ -25,7 +25,7 @@ from stable_nalu.statistics.table import TEST, groups
 from stable_nalu.task.table import TASKS
 from stable_nalu.training.task import Task
 
-from . import rows_in
+from . import grouped, rows_in
 
 _INPUT = re.compile(r"\bx\d+\b")
 Rows = list[dict[str, Any]]
@@ -169,12 +169,14 @@ def _share(failed: pd.DataFrame, failure: str) -> Estimate:
 
 def by_unit(explained: pd.DataFrame) -> Rows:
     """Return a row for each unit with the share of each class, in percent with its interval."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in failures(once(explained.loc[explained["failure"].ne("")]), "unit"):
-        of = found.setdefault(row["unit"], {"unit": plain(row["unit"]), "failed": row["failed"]})
-        ends = (100 * float(row[name]) for name in ("share", "lower", "upper"))
-        of[row["failure"]] = "{:.0f} [{:.0f}–{:.0f}]".format(*ends) if row["runs"] else UNKNOWN
-    return sorted(found.values(), key=lambda row: -row["failed"])
+    found: Rows = []
+    for unit, own in grouped(failures(once(explained), "unit"), lambda row: row["unit"]):
+        found.append({"unit": plain(unit), "failed": own[0]["failed"]})
+        for row in own:
+            ends = (100 * float(row[name]) for name in ("share", "lower", "upper"))
+            text = "{:.0f} [{:.0f}–{:.0f}]".format(*ends) if row["runs"] else UNKNOWN
+            found[-1][row["failure"]] = text
+    return sorted(found, key=lambda row: -row["failed"])
 
 
 def summed(explained: pd.DataFrame) -> dict[str, Any]:

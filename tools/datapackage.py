@@ -21,7 +21,6 @@ from stable_nalu.result.stored import DATA, cost_of, formulas_of, path_of
 from . import FOLDER
 
 PATH = DATA.parent / "datapackage.json"
-ARENA = DATA.parent / "arena.csv"
 Field = dict[str, Any]
 
 FIELDS: dict[str, list[Field]] = json.loads((FOLDER / "fields.json").read_text("utf-8"))

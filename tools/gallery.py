@@ -6,14 +6,17 @@ Those of measured experiments read their kept rows as they read exported files.
 The page names every other figure with the command that makes it.
 """
 
-import contextlib
 import io
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+from PIL import Image
 
 from stable_nalu.base.files import CHECKOUT, atomic_text_file
 from stable_nalu.base.papers import STUDIES
@@ -25,6 +28,7 @@ from stable_nalu.result.document import filled
 from stable_nalu.result.stored import DATA, kept_keys, read
 from stable_nalu.result.trained import Folders, OtherTable, other_tables
 
+from . import FOLDER as TEXTS
 from .kept_runs import kept, kept_files
 from .long_table import anchor_of
 from .notes import cut_short, finding
@@ -35,8 +39,6 @@ COLORS = 64
 
 DPI = 110
 """Makes a figure of the usual width as wide as a README shows it."""
-
-TEMPLATE = Path(__file__).parent / "templates" / "gallery.md"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,28 +63,23 @@ def draw_all(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) ->
         file.write(page(entries, folder, data))
 
 
-def draw(entry: Drawing, folder: Path, data: Path = DATA) -> list[str]:
-    with drawn_from(entry, folder, data) as context:
+def draw(entry: Drawing, folder: Path, data: Path = DATA) -> None:
+    """Draw an entry from kept runs, or from tables that are written for it."""
+    with TemporaryDirectory() as out:
+        space, context = Folders(Path(out)), Context(entry, folder)
+        if kept_files(entry, data):
+            context = kept(entry, data)
+        elif entry.needs != {"nothing"}:
+            with redirect_stdout(io.StringIO()):
+                for table in written_tables(entry, space):
+                    source = None if table.source is None else table.kept_in(data)
+                    replace(table, source=source).write()
+            context = Context(entry, space.csv)
         render(context, folder, ("png",), DPI, side=False)
     for path in folder.glob("*.png"):
-        reduce_colors(path)
-    return context.warnings
-
-
-@contextlib.contextmanager
-def drawn_from(entry: Drawing, folder: Path, data: Path) -> Iterator[Context]:
-    """Lend what an entry is drawn from: kept runs, or tables that are written for it."""
-    if kept_files(entry, data):
-        yield kept(entry, data)
-    elif entry.needs == {"nothing"}:
-        yield Context(entry, folder)
-    else:
-        with TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
-            space = Folders(Path(out))
-            for table in written_tables(entry, space):
-                source = None if table.source is None else table.kept_in(data)
-                replace(table, source=source).write()
-            yield Context(entry, space.csv)
+        with Image.open(path) as image:
+            small = image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+        small.save(path, optimize=True)
 
 
 def written_tables(entry: Drawing, space: Folders) -> list[OtherTable]:
@@ -98,14 +95,6 @@ def drawable(entry: Drawing, data: Path = DATA) -> bool:
     return bool(written or entry.needs == {"nothing"} or kept_files(entry, data))
 
 
-def reduce_colors(path: Path) -> None:
-    from PIL import Image
-
-    with Image.open(path) as image:
-        small = image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
-    small.save(path, optimize=True)
-
-
 def pictures(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.suffix in (".png", ".tex"))
 
@@ -115,10 +104,11 @@ def page(entries: Mapping[str, Drawing], folder: Path, data: Path = DATA) -> str
     drawn = {key: entry for key, entry in entries.items() if drawable(entry, data)}
     papers = {paper: [e for e in drawn.values() if e.paper == paper] for paper in STUDIES}
     return filled(
-        TEMPLATE,
+        TEXTS / "gallery.md",
         papers={paper: own for paper, own in papers.items() if own},
         place=place,
-        caption=lambda entry: caption(entry, data),
+        models_of=lambda entry: models_of(entry, data),
+        shown_in=lambda entry: list(shown_in(entry, data)),
         pictures=lambda entry: pictures(folder / entry.key),
         missing=[
             {"figure": f"{e.title} ({place(e)})", "command": f"`{command(e)}`"}
@@ -132,26 +122,24 @@ def place(entry: Drawing) -> str:
     return f"{entry.paper.short_title} {entry.number}".strip() if entry.paper else ""
 
 
-def caption(entry: Drawing, data: Path) -> str:
-    """Say which runs a drawing shows, which of them were cut short, and what is to be seen."""
-    models = [table.name for table in written_tables(entry, Folders(data)) if table.source]
-    files, texts = kept_files(entry, data) or {}, []
-    keys = list(dict.fromkeys(files.values()))
-    if models:
+def models_of(entry: Drawing, data: Path) -> list[str]:
+    """Return the kept models whose predictions a drawing shows."""
+    return [table.name for table in written_tables(entry, Folders(data)) if table.source]
+
+
+def shown_in(entry: Drawing, data: Path) -> Iterator[SimpleNamespace]:
+    """Yield which runs of an experiment a drawing shows, how short they are, and their finding."""
+    files = kept_files(entry, data) or {}
+    keys: Iterable[str] = dict.fromkeys(files.values())
+    if models_of(entry, data):
         keys = [key for key in kept_keys(data) if entry.key in EXPERIMENTS[key].figure_keys]
-        link = "[kept models](../reproduction/data/models)"
-        texts.append(f"Predictions of {link}: {', '.join(models)}.")
     for key in keys:
         experiment, rows = EXPERIMENTS[key], read(key, data)
         own = [model for model in experiment.models if not files or model.csv in files]
-        shown = rows.loc[rows["model"].isin([model.key for model in own])]
-        if not models:
-            short, every = cut_short(experiment, shown), sum(model.runs for model in own)
-            short = f", cut short: {short}" if short else ""
-            link = f"[{key}](../reproduction/README.md#{anchor_of(experiment)})"
-            texts.append(f"{len(shown):,} of {every:,} runs of {link}{short}.")
-        texts.append(finding(experiment, shown))
-    return " ".join(texts) or "Computed: no runs."
+        runs = rows.loc[rows["model"].isin([model.key for model in own])]
+        counts = {"runs": len(runs), "planned": sum(model.runs for model in own)}
+        words = {"short": cut_short(experiment, runs), "finding": finding(experiment, runs)}
+        yield SimpleNamespace(key=key, anchor=anchor_of(experiment), **counts, **words)
 
 
 def command(entry: Drawing) -> str:

@@ -14,17 +14,12 @@ from pathlib import Path
 from stable_nalu.base.files import CHECKOUT, atomic_text_file, cells_of
 from stable_nalu.base.script import ScriptParser
 from stable_nalu.options import Flag
-from stable_nalu.result.batch import FOLDER as JOBS
+from stable_nalu.result import batch
 from stable_nalu.result.batch import JOB_SCRIPTS, JobScript, Site, headers
 from stable_nalu.result.shard import shards
 from stable_nalu.task.table import SCRIPTS
 
 from . import FOLDER, TEMPLATES, board, datapackage, doc_tables, playground
-
-_BY_HAND = (
-    *("run.sh", "execute_all.sh"),
-    *("function_task_static_csv_metrics.sh", "sequential_mnist_csv_metrics.sh"),
-)
 
 
 def batch_script(script: JobScript, _: str) -> str:
@@ -71,7 +66,9 @@ def _literal(values: Iterable[object]) -> str:
     return f"Literal[{', '.join(map(json.dumps, values))}]"
 
 
-BATCH_FILES = {JOBS / f"{n}.sh": partial(batch_script, one) for n, one in JOB_SCRIPTS.items()}
+BATCH_FILES = {
+    batch.FOLDER / f"{name}.sh": partial(batch_script, one) for name, one in JOB_SCRIPTS.items()
+}
 GENERATED: dict[Path, Callable[[str], str]] = {
     **{path: partial(doc_tables.refreshed, path) for path in doc_tables.PARTS},
     CHECKOUT / "stable_nalu" / "api" / "flags.py": flag_types,
@@ -81,12 +78,6 @@ GENERATED: dict[Path, Callable[[str], str]] = {
     **BATCH_FILES,
 }
 """Path -> function from the file's present text to what it should be."""
-
-
-def left_over() -> list[Path]:
-    """Return the batch scripts that nothing makes any more."""
-    known = {*BATCH_FILES, *(JOBS / name for name in _BY_HAND)}
-    return sorted(path for path in JOBS.rglob("*.sh") if path not in known)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

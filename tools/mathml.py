@@ -4,6 +4,7 @@ The notation is that of the docstrings: `y_o = prod_i (W_oi x_i + 1 - W_oi),    
 Two blanks part the formulas of a line, words stay words, and `/` becomes a fraction.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -168,22 +169,13 @@ def _index(text: str) -> str:
 def _joined(parts: Iterable[_Part]) -> str:
     """Return parts as one row, with fractions and blanks between factors."""
     found: list[_Part] = []
-    todo = list(parts)[::-1]
-    while todo:
-        part = todo.pop()
-        if part.sign == "/" and found and todo:
-            halves = _taken(found)[::-1], _taken(todo)
-            part = _Part(f"<mfrac>{''.join(map(_half, halves))}</mfrac>", touches=False)
-        found.append(part)
+    for _, run in itertools.groupby(parts, lambda part: part.sign in _BINARY):
+        own = list(run)
+        above = list(itertools.takewhile(lambda part: part.sign != "/", own))
+        if above and (below := own[len(above) + 1 :]):
+            own = [_Part(f"<mfrac>{_half(above)}{_half(below)}</mfrac>", touches=False)]
+        found += own
     return "".join(_spaced(found))
-
-
-def _taken(parts: list[_Part]) -> list[_Part]:
-    """Take what belongs to one half of a fraction from the end: all to the next sign."""
-    taken: list[_Part] = []
-    while parts and parts[-1].sign not in _BINARY:
-        taken.append(parts.pop())
-    return taken
 
 
 def _half(parts: list[_Part]) -> str:

@@ -6,27 +6,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from stable_nalu.base.errors import UsageError
-from stable_nalu.base.files import cells_of
 from stable_nalu.base.script import duration
 from stable_nalu.options.flags import half_open
 from stable_nalu.paper.experiment import Experiment
 from stable_nalu.paper.index import EXPERIMENTS
+from stable_nalu.result import stored
 from stable_nalu.result.document import number, plain
 from stable_nalu.result.judged import MeasuredPoint, measured_points, places, shortened
-from stable_nalu.result.stored import (
-    Verified,
-    digest_of,
-    file_of,
-    path_of,
-    read_records,
-    seconds_here,
-)
+from stable_nalu.result.stored import Verified
 from stable_nalu.statistics.summary import solved_of
 
-from . import rows_in
+from . import grouped, rows_in
 
 NOTES, REASONS = "notes.md", "not_run.csv"
 CORES = 2
@@ -81,7 +75,7 @@ def reason(folder: Path, experiment: Experiment) -> str:
             return row["reason"]
     if not experiment.models:
         return experiment.note
-    seconds = seconds_here(experiment, CORES)
+    seconds = stored.seconds_here(experiment, CORES)
     if seconds is None:
         return "not run so far"
     return f"not run so far; all of it takes about {duration(seconds)} on {CORES} cores"
@@ -89,20 +83,24 @@ def reason(folder: Path, experiment: Experiment) -> str:
 
 def verified_of(key: str, data: Path) -> list[Verified]:
     """Return what is known of the rows of an experiment that are still kept as they were then."""
-    found = [one for one in read_records(Verified, file_of(data)) if one.key == key]
+    found = [one for one in stored.read_records(Verified, stored.file_of(data)) if one.key == key]
     kept = _digests(key, data) if found else set()
     return [one for one in found if one.digest in kept]
 
 
 def replaced(data: Path) -> list[Verified]:
-    wrong = [one for one in read_records(Verified, file_of(data)) if one.equal < one.compared]
+    wrong = [
+        one
+        for one in stored.read_records(Verified, stored.file_of(data))
+        if one.equal < one.compared
+    ]
     kept = {key: _digests(key, data) for key in {one.key for one in wrong}}
     return [one for one in wrong if one.digest not in kept[one.key]]
 
 
 def _digests(key: str, data: Path) -> set[str]:
-    kept = key in EXPERIMENTS and path_of(key, data).exists()
-    return {digest_of(cells) for cells in cells_of(path_of(key, data))} if kept else set()
+    rows = rows_in(stored.path_of(key, data)) if key in EXPERIMENTS else []
+    return set(map(stored.digest_of, rows))
 
 
 Counts = Mapping[str, tuple[int, int]]
@@ -114,8 +112,8 @@ TOO_SHORT = 100
 
 def finding(experiment: Experiment, runs: pd.DataFrame) -> str:
     """Return which model is best and which one worst, and where the best one fails most."""
-    lengths = [shortened(experiment, own) for _, own in runs.groupby("model")]
-    if any(length and TOO_SHORT * length[0] < length[1] for length in lengths):
+    lengths = (shortened(experiment, own) for _, own in runs.groupby("model"))
+    if any(TOO_SHORT * ours < whole for ours, whole in filter(None, lengths)):
         return "Runs are too short to rank models."
     if experiment.is_measured:
         return plain(_of_measures(measured_points(experiment, runs)))
@@ -133,9 +131,7 @@ def _of_rates(found: Mapping[str, Counts]) -> str:
         at = {p: {name: c[p] for name, c in found.items() if p in c} for p in points}
         parts = (f"on {p} with {_named(_those(max, own), own)}" for p, own in at.items())
         return f"Success is highest {'; '.join(parts)}."
-    sums: Counts = {
-        m: (sum(k for k, _ in c.values()), sum(n for _, n in c.values())) for m, c in found.items()
-    }
+    sums: Any = {name: np.sum(list(c.values()), 0).tolist() for name, c in found.items()}
     best, worst = _those(max, sums), _those(min, sums)
     rest = {name: counts for name, counts in sums.items() if counts[0] < counts[1]}
     if not rest or not any(solved for solved, _ in sums.values()):
@@ -161,19 +157,17 @@ def _those(end: Callable[..., float], counts: Counts) -> list[str]:
 
 def _of_measures(points: Sequence[MeasuredPoint]) -> str:
     first = points[0]
-    places: dict[str, list[MeasuredPoint]] = {}
-    for one in sorted(points, key=lambda one: one.ours, reverse=not first.measure.lower):
-        if one.column == first.column:
-            places.setdefault(one.point, []).append(one)
+    ordered = sorted(points, key=lambda one: one.ours, reverse=not first.measure.lower)
+    own = [one for one in ordered if one.column == first.column]
+    places = dict(grouped(own, lambda one: one.point))
     best, worst = ("lowest", "highest") if first.measure.lower else ("highest", "lowest")
     name, (leader, *_, last) = f"{first.name[0].upper()}{first.name[1:]}", places[first.point] * 2
     if len(places) > 1:
-        winners: dict[str, list[str]] = {}
-        for place in sorted(places, key=[one.point for one in points].index):
-            winners.setdefault(places[place][0].label, []).append(place)
+        there = sorted(places, key=[one.point for one in points].index)
+        winners = grouped(there, lambda place: places[place][0].label)
         best_of = [
             f"{label} ({'everywhere' if len(winners) == 1 else ', '.join(map(half_open, where))})"
-            for label, where in winners.items()
+            for label, where in winners
         ]
         return f"{name} ends {best} with {_named(best_of)}."
     of = f", {first.measure.typical} of {leader.numbers['runs']} runs"

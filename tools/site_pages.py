@@ -20,6 +20,8 @@ from stable_nalu.paper.experiment import Model
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result.document import filled, plain, rate
 from stable_nalu.result.stored import kept_keys, read
+from stable_nalu.statistics.summary import solved_of
+from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 from tools import FOLDER
 from tools.doc_tables import linked
@@ -36,7 +38,7 @@ NAMES = (
 """Public names as a reader needs them: examples go on with what earlier ones have made."""
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
 EMPTY = "''"
-LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*", "tools/studies.py")
+LINKED = ("lfs_batch_jobs/**/*.sh", "examples/*.*", "tools/templates/tuning.csv")
 """Files outside of docs/ that pages link to."""
 
 
@@ -159,15 +161,13 @@ def described(entry: LayerEntry, **more: Any) -> str:
 def kept_rates() -> dict[str, list[dict[str, str]]]:
     found: dict[str, list[dict[str, str]]] = {}
     for key in kept_keys(measured=False):
-        experiment, runs = EXPERIMENTS[key], read(key)
-        for model in experiment.models:
-            of_model = runs[runs["model"] == model.key]
-            if of_model.empty or "solved" not in of_model:
-                continue
-            place = f"../reproduction/README.md#{anchor_of(experiment)}"
-            solved = rate(list(of_model["solved"]).count(1), len(of_model))
-            row = {"figure": f"[{experiment.title}]({place})", "model": plain(model.label)}
-            found.setdefault(layer_of(model), []).append(row | {"solved": solved})
+        experiment = EXPERIMENTS[key]
+        figure = f"[{experiment.title}](../reproduction/README.md#{anchor_of(experiment)})"
+        for (name,), runs in groups(read(key), ["model"]):
+            model = experiment.model(name)
+            solved = rate(solved_of(runs), len(runs))
+            row = {"figure": figure, "model": plain(model.label), "solved": solved}
+            found.setdefault(layer_of(model), []).append(row)
     return found
 
 

@@ -41,7 +41,7 @@ from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups, write_rows
 from stable_nalu.training.checkpoint import RunState
 
-from . import headline, rows_in
+from . import FOLDER, headline, rows_in
 from .atlas import NUDGED, by_run, name_of
 from .board import TUNED_RUNS
 from .drawing import LANDSCAPES
@@ -50,16 +50,11 @@ from .playground import PATHS, kept
 SETTINGS = TUNED_RUNS.with_name("settings.csv")
 NUMBER, TUNING_SEEDS, SEEDS = 8, range(1000, 1005), range(25)
 RATE = ("--learning-rate", 1e-4, 1.0)
-_PENALTY = ("--regualizer", 1e-3, 1e2)
-_POWERS = ("--regualizer-beta-end", 1e-9, 1e-3)
 DECLARED = {
-    **dict.fromkeys(("NAU", "NMU", "sNMU", "NRU", "NMRU", "MCFC"), _PENALTY),
-    **dict.fromkeys(("NPU", "Real NPU", "Real NPU (modified)"), _POWERS),
-    **dict.fromkeys(("DMU, operands given", "DMU, operands learned"), ("temperature", 0.02, 1.0)),
-    "iNALU": ("--clip-grad-value", 0.01, 1.0),
+    row["unit"]: (row["setting"], float(row["least"]), float(row["most"]))
+    for row in cells_of(FOLDER / "tuning.csv")
 }
 """Unit -> what is drawn besides the learning rate, log-uniformly: its flag or option, and where."""
-_FIRST = ("DMU, operands learned", "NMU", "DMU, operands given", "NRU", "NMRU", "NAU")
 KEPT = (
     *("unit", "operation", "interpolation.range", "seed", "iterations"),
     *("extrapolation.step.solved", "extrapolation.last", "verdict"),
@@ -124,9 +119,7 @@ def tuning(*operations: str) -> None:
     for operation in operations or OPERATIONS:
         if operation not in OPERATIONS:
             raise OptionError("OPERATION", f"{operation!r} is unknown", ", ".join(OPERATIONS))
-        units = kept_entries(operation)
-        units.sort(key=lambda e: _FIRST.index(e.label) if e.label in _FIRST else len(_FIRST))
-        for entry in units:
+        for entry in kept_entries(operation):
             runs, every = map(rows_in, (TUNED_RUNS, SETTINGS))
             if any((row["unit"], row["operation"]) == (entry.label, operation) for row in every):
                 continue

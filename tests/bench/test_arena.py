@@ -28,7 +28,8 @@ from stable_nalu.bench.contest import (
 )
 from stable_nalu.inspection.formula import ALGEBRA
 from tools import arena as report
-from tools.datapackage import ARENA
+
+ARENA = CHECKOUT / "docs" / "reproduction" / "arena.csv"
 
 
 @pytest.fixture(autouse=True)
