@@ -60,9 +60,8 @@ def settings_of(table: Any) -> Iterable[tuple[str, Any]]:
 
 
 def scores(table: Any) -> Any:
-    return table.pivot_table("outside", "task", "contestant", aggfunc="median", sort=False).clip(
-        lower=SOLVED
-    )
+    found = table.pivot_table("outside", "task", "contestant", aggfunc="median", sort=False)
+    return found.clip(lower=SOLVED)
 
 
 def ranks(table: Any) -> tuple[Any, float, float]:
@@ -113,8 +112,7 @@ def lines_of(table: Any) -> list[dict[str, str]]:
         exact, n = int((by_task["exact"].mean() > 0.5).sum()), len(medians)
         nodes, failed = medians["nodes"].dropna().to_numpy(), ("failed", "killed", "diverged")
         line = {
-            "contestant": name,
-            "mean rank": f"{rank:.2f}",
+            **{"contestant": name, "mean rank": f"{rank:.2f}"},
             "tasks solved": rate(int((medians["outside"] < SOLVED).sum()), n),
             "formula recovered": UNKNOWN,
             "error inside": _median(medians["inside"]),
@@ -197,9 +195,7 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
         drawn = [as_svg(critical_difference(part)) for _, part in parts]
     cards = [
         {
-            "contestant": name,
-            "given": SHOWN[name].given,
-            "learned": SHOWN[name].learned,
+            **{"contestant": name, "given": SHOWN[name].given, "learned": SHOWN[name].learned},
             "settings": f"`{', '.join(f'{k}={v}' for k, v in SHOWN[name].settings.items())}`",
             "chosen by": SHOWN[name].source,
             "library": rows["library"].iloc[0],
@@ -209,12 +205,9 @@ def write_page(rows: Sequence[dict[str, Any]], path: Path) -> None:
     ]
     text = filled(
         FOLDER / "arena.md",
-        parts=parts,
         **{f.__name__: f for f in (by_task, lines_of, losses, number, ranks, seeds_text, solvers)},
-        cards=cards,
-        tasks=len(PROBLEMS),
-        setting=SETTING,
-        contests=len(table),
+        **{"parts": parts, "cards": cards, "setting": SETTING},
+        **{"tasks": len(PROBLEMS), "contests": len(table)},
         processors=sorted(table["processor"].unique()),
     )
     with atomic_text_file(path, named=True) as file:

@@ -96,13 +96,8 @@ def read_of(every: Mapping[str, pd.DataFrame], explained: pd.DataFrame) -> dict[
     seek = [key for key, own in tasks.items() if any(t.target is not Task.target for t in own)]
     counts = Counter(explained["key"])
     left = [f"`{key}`" for key in seek if counts[key] < len(every[key])]
-    runs = len(once(explained))
-    return {
-        "rows": sum(len(every[k]) for k in seek),
-        "explained": len(explained),
-        "runs": runs,
-        "left": left,
-    }
+    sums = {"rows": sum(len(every[k]) for k in seek), "explained": len(explained)}
+    return sums | {"runs": len(once(explained)), "left": left}
 
 
 @cache
@@ -140,9 +135,7 @@ def _most(formulas: pd.Series) -> int:
     """
     counts: Counter[str] = Counter()
     for formula in filter(None, formulas):
-        names: dict[str, str] = {}
-        for name in _INPUT.findall(formula):
-            names.setdefault(name, f"x{len(names) + 1}")
+        names = {name: f"x{k}" for k, name in enumerate(dict.fromkeys(_INPUT.findall(formula)))}
         counts[_INPUT.sub(lambda found, names=names: names[found[0]], formula)] += 1
     return max(counts.values(), default=0)
 
@@ -169,8 +162,8 @@ def _share(failed: pd.DataFrame, failure: str) -> Estimate:
 
 def by_unit(explained: pd.DataFrame) -> Rows:
     """Return a row for each unit with the share of each class, in percent with its interval."""
-    found: Rows = []
-    for unit, own in grouped(failures(once(explained), "unit"), lambda row: row["unit"]):
+    found, failed = [], once(explained.loc[explained["failure"].ne("")])
+    for unit, own in grouped(failures(failed, "unit"), lambda row: row["unit"]):
         found.append({"unit": plain(unit), "failed": own[0]["failed"]})
         for row in own:
             ends = (100 * float(row[name]) for name in ("share", "lower", "upper"))

@@ -52,20 +52,10 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
         for operation in one.card.operations if one.card.is_whole and one.rows else ():
             every[operation].append(one.entry)
     cards = {one.folder.name: one.card for one in sent}
-    data = {
-        "operations": SIGNS,
-        "rules": RULE_TEXTS,
-        "ranges": INTERPOLATION_ORDER,
-        "verdicts": VERDICTS,
-        "exact": len(EXACT_VERDICTS),
-        **_tables(every),
-    }
-    return TEMPLATES.get_template("board.html").render(
-        data=data,
-        duels=_duels(every),
-        cards=list(_cards(every, cards)),
-        negative=list(_negative(every, cards)),
-    )
+    data = {"operations": SIGNS, "rules": RULE_TEXTS, "ranges": INTERPOLATION_ORDER}
+    data |= {"verdicts": VERDICTS, "exact": len(EXACT_VERDICTS)} | _tables(every)
+    units = {"cards": list(_cards(every, cards)), "negative": list(_negative(every, cards))}
+    return TEMPLATES.get_template("board.html").render(data=data, duels=_duels(every), **units)
 
 
 def tuned_entries(operation: str) -> list[ranking.Entry]:
@@ -108,11 +98,8 @@ def _tables(every: Every) -> dict[str, Any]:
 
 def _facts(entry: ranking.Entry, operation: str, at: str) -> list[Any]:
     """Return the median step that runs were solved at, and how often their networks are what."""
-    rows = [
-        row
-        for row in entry.rows
-        if row["operation"] == operation and at in ("", row["interpolation.range"])
-    ]
+    own = (row for row in entry.rows if row["operation"] == operation)
+    rows = [row for row in own if at in ("", row["interpolation.range"])]
     steps = [float(cell) for row in rows if (cell := row["extrapolation.step.solved"])]
     verdicts = verdicts_of(entry, operation)
     counts = Counter(verdicts.get((row["interpolation.range"], row["seed"])) for row in rows)
@@ -126,11 +113,9 @@ _formulas = cache(rows_in)
 def verdicts_of(entry: ranking.Entry, operation: str) -> dict[tuple[str, str], str]:
     """Return what is known of what networks compute, by range and seed."""
     rows = entry.rows if "verdict" in entry.rows[0] else _formulas(formulas_of(entry.key[0], DATA))
-    return {
-        (row["interpolation.range"], row["seed"]): row["verdict"]
-        for row in rows
-        if row["operation"] == operation and row.get("model", "") in ("", entry.key[1])
-    }
+    models = ("", entry.key[1])
+    rows = (row for row in rows if row["operation"] == operation and row.get("model", "") in models)
+    return {(row["interpolation.range"], row["seed"]): row["verdict"] for row in rows}
 
 
 RIVALS = {"mul": ("NMU", "sNMU"), "add": ("NAU",), "sub": ("NAU",), "div": ("NMRU",)}
@@ -160,20 +145,13 @@ def _duels(every: Every) -> list[dict[str, str]]:
         sides = list(zip(*pairs, strict=True))
         won, lost = map(sum, sides)
         of_dmu, of_rival = (rate(sum(side), len(side), by_seed.rate(seeds, side)) for side in sides)
-        rows.append(
-            {
-                "operation": SIGNS[operation],
-                "against": rival,
-                "league": league,
-                "operands": KINDS[kind],
-                "the DMU is": ANSWERS[((won > lost) - (won < lost)) * (p < LEVEL)],
-                "DMU solved": of_dmu,
-                "the other solved": of_rival,
-                "difference": points(by_seed.gap(seeds, pairs)),
-                "p by Holm": number(p),
-                "thresholds": EVERY if len(rules) == len(ranking.RULES) else ", ".join(rules),
-            }
-        )
+        row = {"operation": SIGNS[operation], "against": rival, "league": league}
+        row["operands"] = KINDS[kind]
+        row["the DMU is"] = ANSWERS[((won > lost) - (won < lost)) * (p < LEVEL)]
+        row |= {"DMU solved": of_dmu, "the other solved": of_rival}
+        row |= {"difference": points(by_seed.gap(seeds, pairs)), "p by Holm": number(p)}
+        row["thresholds"] = EVERY if len(rules) == len(ranking.RULES) else ", ".join(rules)
+        rows.append(row)
     return rows
 
 

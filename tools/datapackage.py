@@ -97,15 +97,9 @@ def _resource(
     """Return the entry of a file; papers: those that its numbers are beside."""
     content = path.read_bytes()
     found: dict[str, Any] = {
-        "profile": "tabular-data-resource",
-        "name": name.lower(),
-        "path": path.relative_to(PATH.parent).as_posix(),
-        "title": title,
-        "description": text,
-        "format": "csv",
-        "mediatype": "text/csv",
-        "encoding": "utf-8",
-        "bytes": len(content),
+        **{"profile": "tabular-data-resource", "name": name.lower()},
+        **{"path": path.relative_to(PATH.parent).as_posix(), "title": title, "description": text},
+        **{"format": "csv", "mediatype": "text/csv", "encoding": "utf-8", "bytes": len(content)},
         "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
         "sources": _sources(papers),
         "schema": {"fields": fields, "missingValues": [""]} | ({"primaryKey": key} if key else {}),

@@ -129,9 +129,8 @@ def rows_of(lines: Lines, every: Kept, counts: Sequence[Count] = ()) -> list[dic
         if line is None or (claim.above and other is None):
             continue
         runs, of_many, source, gap = every[claim.experiment], UNKNOWN, line.source, line.gap_ends
-        many, less = (
-            more.get((claim.experiment, m, claim.operation)) for m in (claim.model, claim.above)
-        )
+        models = claim.model, claim.above
+        many, less = (more.get((claim.experiment, m, claim.operation)) for m in models)
         published = rate(line.published_solved or 0, line.published_n or 1, line.there)
         here = rate(line.solved or 0, line.n, line.here)
         verdict = "; ".join(filter(None, (line.verdict, line.test)))
@@ -195,8 +194,6 @@ def of_the_readme() -> str:
     head, _, *rows = [re.split(r" *(?<!\\)\| *", line)[1:-1] for line in claims.splitlines()]
     cells = [dict(zip(head, row, strict=True)) for row in rows]
     columns = ("claim", "published", "here", "verdict", MANY)
-    short = table(
-        [{name: re.sub(r" \[[^]]*\]", "", row[name]) for name in columns} for row in cells]
-    )
+    short = [{name: re.sub(r" \[[^]]*\]", "", row[name]) for name in columns} for row in cells]
     more = "p: whether the published seeds differ from the others, of each row alone."
-    return "\n\n".join((page[first - 1], short, more))
+    return "\n\n".join((page[first - 1], table(short), more))

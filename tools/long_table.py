@@ -133,10 +133,9 @@ def _judged(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
     for model, of_model in found.items():
         for point, group, known in of_model:
             remark = note(notes, experiment.key, model, point)
-            rate = _rate(experiment, model, point, group)
-            yield from (
-                _compared(rate, experiment, known, group, remark) if known else [(rate, None)]
-            )
+            one = _rate(experiment, model, point, group)
+            of = experiment, known, group, remark
+            yield from _compared(one, *of) if known else [(one, None)]
 
 
 def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> dict[str, Any]:
@@ -190,12 +189,9 @@ def _compared(
 
 def place_of(experiment: Experiment) -> dict[str, Any]:
     """Return where an experiment is shown, its key and its rule."""
-    return {
-        "paper": experiment.paper.key if experiment.paper else "",
-        "figure": "; ".join(experiment.numbers),
-        "key": experiment.key,
-        "rule": experiment.criterion,
-    }
+    paper = experiment.paper.key if experiment.paper else ""
+    place = {"paper": paper, "figure": "; ".join(experiment.numbers)}
+    return place | {"key": experiment.key, "rule": experiment.criterion}
 
 
 def anchor_of(experiment: Experiment) -> str:
@@ -310,14 +306,13 @@ def tally(lines: Lines) -> dict[str, int]:
     """Return how many numbers are compared, and how many of them have which verdict."""
     counted = [line for line in lines if line.counted]
     informative = [line for line in counted if line.informative]
+    every, actual = (Counter(line.verdict for line in own) for own in (counted, informative))
     return {
-        "compared": len(counted),
-        "identical": sum(line.verdict == judged.EQUAL for line in counted),
-        "informative": len(informative),
-        "of these identical": sum(line.verdict == judged.EQUAL for line in informative),
-        "within the margin": sum(line.verdict in GOOD for line in counted),
-        "inconclusive": sum(line.verdict == judged.CANNOT_TELL for line in counted),
-        "differ": sum(line.verdict in BAD for line in counted),
+        **{"compared": len(counted), "identical": every[judged.EQUAL]},
+        **{"informative": len(informative), "of these identical": actual[judged.EQUAL]},
+        "within the margin": sum(every[kind] for kind in GOOD),
+        "inconclusive": every[judged.CANNOT_TELL],
+        "differ": sum(every[kind] for kind in BAD),
     }
 
 

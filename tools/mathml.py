@@ -179,9 +179,8 @@ def _joined(parts: Iterable[_Part]) -> str:
 
 
 def _half(parts: list[_Part]) -> str:
-    return _mrow(
-        parts[0].inside if len(parts) == 1 and parts[0].inside else "".join(_spaced(parts))
-    )
+    inside = parts[0].inside if len(parts) == 1 else ""
+    return _mrow(inside or "".join(_spaced(parts)))
 
 
 def _spaced(parts: list[_Part]) -> Iterator[str]:

@@ -89,11 +89,8 @@ def verified_of(key: str, data: Path) -> list[Verified]:
 
 
 def replaced(data: Path) -> list[Verified]:
-    wrong = [
-        one
-        for one in stored.read_records(Verified, stored.file_of(data))
-        if one.equal < one.compared
-    ]
+    known = stored.read_records(Verified, stored.file_of(data))
+    wrong = [one for one in known if one.equal < one.compared]
     kept = {key: _digests(key, data) for key in {one.key for one in wrong}}
     return [one for one in wrong if one.digest not in kept[one.key]]
 

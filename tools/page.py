@@ -78,10 +78,8 @@ def write_page(data: Path = stored.DATA, out: Path | None = None) -> list[Path]:
         raise UsageError(f"--data: {data} holds no kept results")
     text, pictures, tables = page(data, os.path.relpath(data, folder))
     _make_room(folder, {*pictures, *tables})
-    written = _write(
-        folder,
-        {"index.html": document.render(text, pictures), "README.md": text, **pictures, **tables},
-    )
+    pages = {"index.html": document.render(text, pictures), "README.md": text}
+    written = _write(folder, pages | pictures | tables)
     if own and folder.resolve() == CHECKOUTS.resolve():
         readme = refreshed(README, README.read_text(encoding="utf-8"))
         written += _write(README.parent, {README.name: readme})
@@ -134,11 +132,8 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         "formulas": atlas.verdicts(explained, "key", "model", "unit"),
         "failures": atlas.failures(explained, "key", "model", "unit", "point"),
     }
-    files = {
-        f"tables/{name}.csv": pd.DataFrame(rows, dtype=object).to_csv(index=False)
-        for name, rows in tables.items()
-        if rows
-    }
+    frames = {name: pd.DataFrame(rows, dtype=object) for name, rows in tables.items() if rows}
+    files = {f"tables/{name}.csv": frame.to_csv(index=False) for name, frame in frames.items()}
     shown = {key: pictures_of(EXPERIMENTS[key], lines, data) for key in every}
     counts, rated = headline.counts_of(data), (runs for runs in every.values() if "solved" in runs)
     claims = headline.rows_of(lines, every, counts)
@@ -149,31 +144,23 @@ def page(data: Path, link: str) -> tuple[str, dict[str, str], dict[str, str]]:
         FOLDER / "page.md",
         **{f.__name__: f for f in (by_seed, duration, long_table.margins, tally)},
         **{"atlas": atlas, "explained": explained, "data": data, "lines": lines, "every": every},
-        first_words=FIRST_WORDS,
-        link=link,
-        files=list(files),
+        **{"first_words": FIRST_WORDS, "most_units": MOST_UNITS, "farthest": FARTHEST},
+        **{"link": link, "files": list(files), "figures": figures, "pictures": shown},
+        **{"headline": claims, "picture": HEADLINE, "notes": notes, "left": left},
         sources=_sources(lines),
         patterns=_patterns(lines, every),
-        figures=figures,
         whole=sum(figure["runs"] >= figure["planned"] for figure in figures),
         planned=sum(bool(experiment.models) for experiment in EXPERIMENTS.values()),
         others=[paper.short_title for paper in MODULES if paper not in STUDIES],
         verified=_verified(figures, data),
-        notes=notes,
-        headline=claims,
-        picture=HEADLINE,
         papers=_papers(figures, lines, every),
         margin=_too_few(lines),
         effects=[effect_of(own) for runs in rated for _, own in groups(runs, ["model"])] or [1],
-        pictures=shown,
         finding=lambda key: finding(EXPERIMENTS[key], every[key]),
         thresholds=_by_paper(thresholds),
-        most_units=MOST_UNITS,
-        farthest=FARTHEST,
         landscapes=[name for name in pictures if name == FAILURES_PICTURE],
         many=headline.ranked(counts, every),
         differences=_differences(lines),
-        left=left,
         reasons=_reasons(left),
     )
     return text, pictures, files
@@ -204,26 +191,26 @@ def _figure(experiment: Experiment, runs: pd.DataFrame, lines: Lines, data: Path
     # A tree that departed from its revision is named as changed.
     parts = (one.git_revision.partition("-") for one in trained_by)
     revisions = (revision[:8] + ("-changed" if changed else "") for revision, _, changed in parts)
-    return place_of(experiment) | {
-        "title": experiment.title,
-        "runs": len(runs),
-        "planned": experiment.runs,
-        "seeds": seeds_text(set(runs["seed"].tolist())),
-        "iterations": iterations,
-        "cut_short": cut_short(experiment, runs),
-        "published_numbers": sum(bool(one.source) for one in lines if one.key == key),
-        "verified": len(known),
-        "equal": len(equal),
-        "equal_alone": sum(one.trained == stored.ALONE for one in equal),
-        "engine": " ".join(dict.fromkeys(engines)),
-        "revisions": " ".join(dict.fromkeys(revisions)),
-        "versions": "; ".join(dict.fromkeys(one.versions for one in trained_by)),
-        "trained": sum(one.runs for one in sessions),
-        "cpu_seconds": round(sum(one.cpu_seconds for one in sessions), 1),
-        "original_seconds": round(iterations * ORIGINAL_SECONDS),
-        "note": experiment.note,
-        "command": f"python3 experiments/reproduce.py {key} --keep",
-    }
+    row = {"title": experiment.title, "runs": len(runs), "planned": experiment.runs}
+    row |= {"seeds": seeds_text(set(runs["seed"].tolist())), "iterations": iterations}
+    row["cut_short"] = cut_short(experiment, runs)
+    row["published_numbers"] = sum(bool(one.source) for one in lines if one.key == key)
+    row |= {"verified": len(known), "equal": len(equal)}
+    row["equal_alone"] = sum(one.trained == stored.ALONE for one in equal)
+    return (
+        place_of(experiment)
+        | row
+        | {
+            "engine": " ".join(dict.fromkeys(engines)),
+            "revisions": " ".join(dict.fromkeys(revisions)),
+            "versions": "; ".join(dict.fromkeys(one.versions for one in trained_by)),
+            "trained": sum(one.runs for one in sessions),
+            "cpu_seconds": round(sum(one.cpu_seconds for one in sessions), 1),
+            "original_seconds": round(iterations * ORIGINAL_SECONDS),
+            "note": experiment.note,
+            "command": f"python3 experiments/reproduce.py {key} --keep",
+        }
+    )
 
 
 def _sources(lines: Lines) -> Rows:
@@ -255,12 +242,9 @@ def _verified(figures: Rows, data: Path) -> dict[str, int]:
     gone = replaced(data)
     kept = [one for figure in figures for one in verified_of(figure["key"], data)]
     sums = {name: sum(figure[name] for figure in figures) for name in ("equal", "equal_alone")}
-    return sums | {
-        "rows": len(kept) + len(gone),
-        "drawn": sum(one.verify_seed is not None for one in (*kept, *gone)),
-        "gone": len(gone),
-        "figures": sum(figure["equal_alone"] > 0 for figure in figures),
-    }
+    sums["drawn"] = sum(one.verify_seed is not None for one in (*kept, *gone))
+    sums["figures"] = sum(figure["equal_alone"] > 0 for figure in figures)
+    return sums | {"rows": len(kept) + len(gone), "gone": len(gone)}
 
 
 def _papers(figures: Rows, lines: Lines, every: Kept) -> Rows:

@@ -30,15 +30,10 @@ SHOWN = ("[1,2]", "[-2,2]")
 
 
 def refreshed(_text: str = "") -> str:
-    starts = {
-        "nac": nac_bound(2, 1),
-        "gate": xavier_bound(2, 1),
-        "nau": nau_bound(2, 1),
-        "npu": xavier_bound(2, 1),
-        "nmu": [0.5 - NMU_BOUND, 0.5 + NMU_BOUND],
-    }
+    bounds = nac_bound(2, 1), xavier_bound(2, 1), nau_bound(2, 1), xavier_bound(2, 1)
+    starts = dict(zip(("nac", "gate", "nau", "npu"), bounds, strict=True))
     return TEMPLATES.get_template("playground.html").render(
-        starts=starts,
+        starts=starts | {"nmu": [0.5 - NMU_BOUND, 0.5 + NMU_BOUND]},
         ranges=ranges(),
         runs=json.loads(PATHS.read_text(encoding="utf-8")),
         solved={name: sum(int(row["solved"]) for row in rows) for name, _, _, rows in kept()},
@@ -50,15 +45,11 @@ def ranges() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
         experiment = find(f"benchmark_sltr_{operation}")
-        limits = {
-            row["interpolation.range"]: float(row["threshold"])
-            for row in cells_of(path_of(experiment.key))
-        }
+        rows = cells_of(path_of(experiment.key))
+        limits = {row["interpolation.range"]: float(row["threshold"]) for row in rows}
         for run in runs_of(experiment.models[0], [0], None):
-            train, test = (
-                np.atleast_2d(r).tolist()
-                for r in (run.config.interpolation_range, run.config.extrapolation_range)
-            )
+            both = run.config.interpolation_range, run.config.extrapolation_range
+            train, test = (np.atleast_2d(one).tolist() for one in both)
             name = ",".join(f"{end:g}" for end in train[0])
             place = found.setdefault(name, {"train": train, "test": test})
             place[operation] = limits[f"U[{name}]"]

@@ -125,9 +125,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             alone = f"`{entry.key}` ("
             markdown = markdown.replace(alone, f"[`{entry.key}`]({_page_of(entry)}) (")
     if path == "api.md":
-        markdown += "\n## Public names in full\n\n" + "\n\n".join(_names()).replace(
-            "\n\n    options", "\n    options"
-        )
+        markdown += "\n## Public names in full\n\n" + "\n\n".join(_names())
     return markdown
 
 
@@ -184,7 +182,6 @@ def _names() -> Iterator[str]:
     for name in NAMES:
         if name in ("layer", "task"):  # Packages that are functions, too.
             options = f"heading: {name}\n      toc_label: {name}\n      show_signature: false"
-            yield f"::: stable_nalu.{name}._{name.title()}s.__call__"
-            yield f"    options:\n      {options}"
+            yield f"::: stable_nalu.{name}._{name.title()}s.__call__\n    options:\n      {options}"
         else:
             yield f"::: {getattr(stable_nalu, name).__module__}.{name}"
