@@ -21,7 +21,7 @@ from stable_nalu.result.document import UNKNOWN, table
 from stable_nalu.result.reproduce import UNSHOWN
 from stable_nalu.task.table import SCRIPTS
 
-from . import headline
+from . import grouped, headline
 
 README = CHECKOUT / "README.md"
 _FLAGS = [flag for spec in SCRIPTS.values() for flag in spec.flags]
@@ -36,7 +36,7 @@ def api_table() -> str:
         found = getattr(stable_nalu, name)
         found = found.__call__ if isinstance(found, ModuleType) else found
         first, *_ = (inspect.getdoc(found) or "").splitlines()
-        words = list(inspect.signature(found).parameters.values())
+        words = inspect.signature(found).parameters.values()
         given = (w for w in words if w.kind is w.POSITIONAL_OR_KEYWORD)
         needed = [w.name for w in given if w.default is w.empty]
         rest = ["…"] * (len(needed) < len(words))
@@ -53,9 +53,7 @@ def layer_table() -> str:
             rows.append(_layer_row(name, entries()[key], UNITS.get(name)))
     ordered = sorted(entries().values(), key=lambda e: (e.layer is None, e.label.lower()))
     core = [e for e in ordered if e.tier == "core"]
-    for entry in core:
-        if entry.layer in (None, BasicLayer):
-            continue
+    for entry in (e for e in core if e.layer not in (None, BasicLayer)):
         rows.append(_layer_row(entry.label, entry, f"{_TYPE}{entry.key}"))
         for variant in entry.variants:
             words = " ".join([entry.key, *option_words(_FLAGS, variant.options)])
@@ -88,12 +86,9 @@ def _layer_row(
     pair = MODELS.get(name, unit if registered(name) else None)
     one, two = (f"`{flags.removeprefix(_TYPE)}`" if flags else UNKNOWN for flags in (unit, pair))
     also = ", ".join(f"`{other}`" for other in SPELLINGS.get(name, ()))
-    return {
-        "name": f"{name} ({also})" if also else name,
-        "one unit": one + " ↻" * (entry.cell is not None),
-        "two layers": "" if pair == unit else two,
-        "paper": _paper(cites or entry.cites),
-    }
+    row = {"name": f"{name} ({also})" if also else name}
+    row["one unit"] = one + " ↻" * (entry.cell is not None)
+    return row | {"two layers": "" if pair == unit else two, "paper": _paper(cites or entry.cites)}
 
 
 def linked(text: str) -> str:
@@ -103,13 +98,12 @@ def linked(text: str) -> str:
 def experiment_tables() -> str:
     """Render a section per paper with a line per figure, then the runs that no figure shows."""
     parts: list[str] = []
-    for paper in STUDIES:
-        own = [e for e in EXPERIMENTS.values() if e.paper == paper]
-        if own:
-            own.sort(key=lambda e: _in_order(place_of(e)))
-            rows = [_experiment_line(e, place_of(e)) for e in own]
-            parts += [f"## {paper.title} ({linked(paper.reference)})", "\n".join(rows)]
-    rows = [_experiment_line(e) for e in EXPERIMENTS.values() if e.paper is None]
+    of_papers = dict(grouped(EXPERIMENTS.values(), lambda e: e.paper))
+    for paper in [paper for paper in STUDIES if paper in of_papers]:
+        own = sorted(of_papers[paper], key=lambda e: _in_order(place_of(e)))
+        parts.append(f"## {paper.title} ({linked(paper.reference)})")
+        parts.append("\n".join(_experiment_line(e, place_of(e)) for e in own))
+    rows = map(_experiment_line, of_papers[None])
     return "\n\n".join([*parts, f"## {UNSHOWN}", "\n".join(rows)])
 
 

@@ -7,12 +7,13 @@ figures are drawn as the gallery draws them.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from stable_nalu.base.errors import UsageError
 from stable_nalu.figure.entries import made
@@ -30,15 +31,10 @@ from .atlas import unit_of
 from .kept_runs import files_of, kept
 from .long_table import RATE, Line, Lines
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 _POINTS_PER_ROW = 36
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A place on the axis of points, and the rates there."""
 
     label: str
@@ -92,7 +88,7 @@ def _as_in_the_gallery(experiment: Experiment, data: Path) -> dict[str, str]:
     return found
 
 
-def clipped_svg(figure: "Figure") -> str:
+def clipped_svg(figure: Figure) -> str:
     """Return a figure whose lines are cut at their axes, with clips named by what they hold.
 
     Matplotlib names them by numbers that are not rounded, whose last digits differ from layout to
@@ -125,7 +121,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Mark]]], *, horizontal: bool = Fal
         return as_svg(figure)
 
 
-def _axes(figure: "Figure", columns: int, count: int, *, sharey: bool) -> list[Any]:
+def _axes(figure: Figure, columns: int, count: int, *, sharey: bool) -> list[Any]:
     """Return the axes of so many panels; what is left of the last row is hidden."""
     shape = (-(-count // columns), columns)
     axes = list(figure.subplots(*shape, squeeze=False, sharey=sharey).flat)
@@ -134,7 +130,7 @@ def _axes(figure: "Figure", columns: int, count: int, *, sharey: bool) -> list[A
     return axes[:count]
 
 
-def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
+def _panel(axis: Axes, marks: Sequence[Mark], *, horizontal: bool) -> None:
     theirs = "elsewhere"
     shown = looks(("here", theirs))
     for name, marker, shift in ((theirs, "s", -0.14), ("here", "o", 0.14)):
@@ -148,16 +144,15 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
         how = {"color": color, "markerfacecolor": "white" if name == theirs else color}
         how |= {"clip_on": False, "in_layout": False}
         means = {"linestyle": "none", "marker": marker, "label": f"{name} (bar: 95 % interval)"}
-        for along, shares, style in (
-            (np.repeat(places, 3), bars, {"linestyle": "-"}),
-            (places, values[:, 1], means),
-        ):
+        parts = (np.repeat(places, 3), bars, {"linestyle": "-"}), (places, values[:, 1], means)
+        for along, shares, style in parts:
             axis.plot(*((shares, along) if horizontal else (along, shares)), **how, **style)
     shares, along = (axis.xaxis, axis.yaxis) if horizontal else (axis.yaxis, axis.xaxis)
     shares.set_ticks([0, 0.5, 1], labels=["0 %", "50 %", "100 %"])
     # In labels matplotlib finds no mathematics.
     labels = [mark.label.replace("$", r"\$") for mark in marks]
-    along.set_ticks(range(len(marks)), labels=labels)
+    slanted = {} if horizontal else {"rotation": 55, "ha": "right", "rotation_mode": "anchor"}
+    along.set_ticks(range(len(marks)), labels=labels, **slanted)
     along.grid(visible=False)
     axis.tick_params(length=0)
     if horizontal:
@@ -165,9 +160,6 @@ def _panel(axis: "Axes", marks: Sequence[Mark], *, horizontal: bool) -> None:
         axis.legend(loc="upper right", bbox_to_anchor=(1, -0.05), ncols=2)
     else:
         axis.set(ylim=(0, 1), xlim=(-0.5, len(marks) - 0.5))
-        axis.tick_params(axis="x", rotation=55)
-        for label in axis.get_xticklabels():
-            label.set(horizontalalignment="right", rotation_mode="anchor")
 
 
 LANDSCAPES, FAILURES_PICTURE = "failure_landscapes.csv", "pictures/failures.svg"

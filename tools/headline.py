@@ -179,10 +179,8 @@ def _paired(claim: Any, runs: pd.DataFrame) -> Estimate:
 
 
 def drawing(lines: Lines) -> str:
-    marks = []
-    for claim in CLAIMS:
-        if not claim.above and (line := _line(claim, claim.model, lines)):
-            marks.append(mark(line, claim.text))
+    found = [(one.text, _line(one, one.model, lines)) for one in CLAIMS if not one.above]
+    marks = [mark(line, text) for text, line in found if line]
     return draw([("Success rate, published and reproduced", marks)], horizontal=True)
 
 

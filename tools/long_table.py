@@ -35,13 +35,9 @@ COMPARABLE = (judged.EQUAL, *GOOD, judged.CANNOT_TELL, *BAD)
 """Verdicts of numbers that can be compared with a published one."""
 
 PAPER = "paper, "
-SOURCES = {
-    "table": f"{PAPER}table",
-    "figure": f"{PAPER}figure",
-    "abstract": f"{PAPER}abstract",
+SOURCES = {where: f"{PAPER}{where}" for where in ("table", "figure", "abstract", "derived")} | {
     "report": "report of 2023, not reviewed",
     "talk": "slide deck of 2021, by pixel",
-    "derived": f"{PAPER}derived",
     "repository": "repository of the unit, of an earlier state of it",
 }
 """Where a rate was read, in words; published are those of papers."""

@@ -368,12 +368,9 @@ def _gap(lines: Lines, runs: pd.DataFrame) -> str:
 def _runs_row(figure: Row, lines: Lines, runs: pd.DataFrame) -> Row:
     """Return the row of a figure: how its units end, and what trained them."""
     own = [line for line in lines if line.key == figure["key"] and line.measure == RATE]
-    solved, all_runs = Counter[str](), Counter[str]()
-    for line in own:
-        if line.point != judged.ALL_POINTS:
-            solved[line.unit] += line.solved or 0
-            all_runs[line.unit] += line.n
-    counted = plain("; ".join(f"{unit} {solved[unit]}/{n}" for unit, n in all_runs.items()))
+    at = grouped((o for o in own if o.point != judged.ALL_POINTS), lambda line: line.unit)
+    sums = ((unit, sum(o.solved for o in of), sum(o.n for o in of)) for unit, of in at)
+    counted = plain("; ".join("{} {}/{}".format(*one) for one in sums))
     short = f" Cut short: {plain(figure['cut_short'])}." if figure["cut_short"] else ""
     return {
         "figure": plain(figure["figure"] or figure["title"]),
@@ -466,10 +463,8 @@ def _not_run(kept: Kept, folder: Path) -> Rows:
         left, seconds = experiment.runs - len(kept.get(key, ())), stored.seconds_here(experiment, 1)
         if left > 0 or not experiment.models:
             row = {"title": experiment.title, "runs": left, "planned": experiment.runs}
-            row["hours_here"] = seconds
-            if seconds is not None:
-                hours = seconds * left / max(experiment.runs, 1) / 3600
-                row["hours_here"] = float(f"{hours:.3g}")
+            hours = (seconds or 0) * left / max(experiment.runs, 1) / 3600
+            row["hours_here"] = None if seconds is None else float(f"{hours:.3g}")
             rows.append(place_of(experiment) | row | {"why": reason(folder, experiment)})
     return rows
 

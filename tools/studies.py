@@ -180,9 +180,9 @@ def landscape() -> None:
     ended, and, if there is one, where another seed of the same point ended that has solved it.
     """
     rows: list[dict[str, Any]] = []
-    for failure, key, run, solved in _examples():
+    for example in _examples():
         with TemporaryDirectory() as folder:
-            rows += _landscape(failure, key, run, solved, Path(folder))
+            rows += _landscape(*example, Path(folder))
     write_rows(DATA / LANDSCAPES, rows)
 
 
