@@ -32,8 +32,8 @@ from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 
 from . import FOLDER, atlas, grouped, headline, long_table
-from .doc_tables import README, refreshed
 from .drawing import FAILURES_PICTURE, landscapes, pictures_of
+from .generated import README, refreshed
 from .long_table import BAD, MEANS, OF_ANOTHER, PAPER, RATE, Kept, Line, Lines, place_of, tally
 from .notes import cut_short, finding, read_notes, reason, replaced, verified_of
 

@@ -24,7 +24,6 @@ from stable_nalu.statistics.summary import solved_of
 from stable_nalu.statistics.table import groups
 from stable_nalu.task.table import SCRIPTS
 from tools import FOLDER
-from tools.doc_tables import linked
 from tools.long_table import anchor_of
 from tools.mathml import formula
 from tools.notes import and_last
@@ -142,6 +141,10 @@ def layer_page(entry: LayerEntry) -> str:
     facts = [{name: f"{fact}" for name, fact in card(entry).items()}]
     rates = kept_rates().get(entry.key)
     return described(entry, drawn=response(entry), facts=facts, rates=rates)
+
+
+def linked(text: str) -> str:
+    return re.sub(r"arXiv:(\S+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", text)
 
 
 def described(entry: LayerEntry, **more: Any) -> str:

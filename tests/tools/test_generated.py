@@ -6,7 +6,7 @@ import pytest
 
 from stable_nalu.base.files import CHECKOUT
 from tools import generated
-from tools.doc_tables import refreshed
+from tools.generated import refreshed
 
 BEGIN = "<!-- Generated from stable_nalu/layer; rewrite with `make generated`. -->"
 END = "<!-- End of the generated table. -->"

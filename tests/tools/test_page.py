@@ -18,7 +18,7 @@ from stable_nalu.statistics import intervals as seeds
 from stable_nalu.statistics.intervals import difference, paired_difference, wilson
 from tests.result.made_up import write
 from tests.tools.page_reader import read_page
-from tools import doc_tables, drawing, generated, headline, notes, page
+from tools import drawing, generated, headline, notes, page
 
 PAGE = stored.DATA.parent
 MADE_UP = "simple_mul"
@@ -327,8 +327,8 @@ def test_seeds_are_compared_one_by_one(tmp_path):
 
 def test_the_readme_has_the_headline_table():
     """NAC•: 13 of 100 published, and 231 of the seeds 100 to 999 here: Fisher's exact test."""
-    text = doc_tables.README.read_text(encoding="utf-8")
-    assert generated.GENERATED[doc_tables.README](text) == text
+    text = generated.README.read_text(encoding="utf-8")
+    assert generated.GENERATED[generated.README](text) == text
     for claim in headline.CLAIMS:
         assert f"| {claim.text} |" in text
     assert text_of(PAGE).split("\n\n")[3] in text
