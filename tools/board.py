@@ -162,8 +162,7 @@ def _cards(every: Every, own: Mapping[str, SubmissionCard]) -> Iterator[dict[str
         if of := own.get(entry.key[0]):
             seconds = of.cpu_seconds / len(entry.rows)
             facts = {
-                "given": of.given,
-                "learned": of.learned,
+                **{"given": of.given, "learned": of.learned},
                 "parameters": sum(int(text.rpartition("=")[2]) for text in of.parameters),
                 "expresses": ", ".join(of.expresses),
                 "rates": ", ".join(word for word in of.training if "learning-rate" in word),

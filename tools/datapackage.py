@@ -5,7 +5,7 @@ Every column of every file is declared here, but for measures, which the catalog
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -86,13 +86,7 @@ def _of_runs(experiment: Experiment, path: Path, first: str) -> tuple[Path, list
 
 
 def _resource(
-    name: str,
-    title: str,
-    path: Path,
-    fields: Sequence[Field],
-    key: Sequence[str] = (),
-    text: str = "",
-    papers: Sequence[Paper | None] = (),
+    name: str, title: str, path: Path, fields: Any, key: Any = (), text: str = "", papers: Any = ()
 ) -> dict[str, Any]:
     """Return the entry of a file; papers: those that its numbers are beside."""
     content = path.read_bytes()

@@ -106,8 +106,7 @@ def ranked(counts: Sequence[Count], every: Kept) -> list[dict[str, str]]:
             better = sum(difference(other, rates[one]).lower > 0 for other in rates.values())
             theirs, ps = one.published, [of[one] for of in (known, adjusted) if one in of]
             row = {
-                "figure": f"[{EXPERIMENTS[key].title}](#{key})",
-                "rank": f"{1 + better}",
+                **{"figure": f"[{EXPERIMENTS[key].title}](#{key})", "rank": f"{1 + better}"},
                 "unit": plain(EXPERIMENTS[key].model(one.model).label),
                 "published": "{}/{}".format(*theirs) if theirs else UNKNOWN,
                 "more seeds": rate(one.solved, one.runs, rates[one]),

@@ -95,7 +95,8 @@ def _estimate(*ends: float | None) -> Estimate:
 Kept = Mapping[str, pd.DataFrame]
 """Key of an experiment -> its kept runs."""
 Lines = Sequence[Line]
-Found = Iterator[tuple[dict[str, Any], Any]]
+Values = dict[str, Any]
+Found = Iterator[tuple[Values, Any]]
 """Values of lines, each with what was published."""
 
 
@@ -146,7 +147,7 @@ def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) ->
     }
 
 
-def _in_columns(*ends: Any, of: Sequence[str] = ("ours", "lower", "upper")) -> dict[str, Any]:
+def _in_columns(*ends: Any, of: Sequence[str] = ("ours", "lower", "upper")) -> Values:
     return {name: _short(end) for name, end in zip(of, ends, strict=True)}
 
 
@@ -155,7 +156,7 @@ _GAP = ("gap", "gap_lower", "gap_upper")
 
 
 def _compared(
-    values: dict[str, Any], e: Experiment, known: Published, runs: pd.DataFrame, remark: str
+    values: Values, e: Experiment, known: Published, runs: pd.DataFrame, remark: str
 ) -> Found:
     """Yield our rate beside a published one, then the mean step and the sparsity error.
 

@@ -322,9 +322,7 @@ def paths() -> None:
         known = json.loads(PATHS.read_text(encoding="utf-8"))
         if name not in known:
             known[name] = _path(rows, model, point)
-            texts = (
-                f" {json.dumps(n, ensure_ascii=False)}: {json.dumps(p)}" for n, p in known.items()
-            )
+            texts = (f" {json.dumps({n: p}, ensure_ascii=False)[1:-1]}" for n, p in known.items())
             with atomic_text_file(PATHS) as file:
                 file.write("{\n" + ",\n".join(texts) + "\n}\n")
 
