@@ -116,15 +116,13 @@ def verdicts(explained: pd.DataFrame, *by: str) -> Rows:
     for values, own in groups(explained, by):
         counts, is_exact = Counter(own["verdict"]), own["verdict"].isin(EXACT_VERDICTS)
         agree = sum(_most(one["formula"]) for _, one in groups(own, ["key", "model", "point"]))
-        rows.append(
-            dict(zip(by, values, strict=True))
-            | {"runs": len(own), "solved": int(own["solved"].sum())}
-            | {verdict: counts[verdict] for verdict in VERDICTS}
-            | {"no formula": counts[""] or UNKNOWN}
-            | {"solved, not exact": int((own["solved"] & ~is_exact).sum())}
-            | {"exact, not solved": int((~own["solved"] & is_exact).sum())}
-            | {"seeds agree": f"{100 * agree / len(own):.0f}"}
-        )
+        row = dict(zip(by, values, strict=True))
+        row |= {"runs": len(own), "solved": int(own["solved"].sum())}
+        row |= {verdict: counts[verdict] for verdict in VERDICTS}
+        row["no formula"] = counts[""] or UNKNOWN
+        row["solved, not exact"] = int((own["solved"] & ~is_exact).sum())
+        row["exact, not solved"] = int((~own["solved"] & is_exact).sum())
+        rows.append(row | {"seeds agree": f"{100 * agree / len(own):.0f}"})
     return rows
 
 
@@ -146,12 +144,10 @@ def failures(explained: pd.DataFrame, *by: str) -> Rows:
     for values, own in groups(explained.loc[explained["failure"].ne("")], by):
         for failure in CLASSES:
             share = _share(own, failure)
-            rows.append(
-                dict(zip(by, values, strict=True))
-                | {"failure": failure, "runs": int(own["failure"].eq(failure).sum())}
-                | {"failed": len(own), "share": f"{share.mean:.4f}"}
-                | {"lower": f"{share.lower:.4f}", "upper": f"{share.upper:.4f}"}
-            )
+            ends = {"share": share.mean, "lower": share.lower, "upper": share.upper}
+            row = dict(zip(by, values, strict=True)) | {"failure": failure}
+            row |= {"runs": int(own["failure"].eq(failure).sum()), "failed": len(own)}
+            rows.append(row | {name: f"{end:.4f}" for name, end in ends.items()})
     return rows
 
 

@@ -23,7 +23,7 @@ from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import holm
 from stable_nalu.statistics.setups import LEVEL
 
-from . import TEMPLATES, rows_in
+from . import TEMPLATES, grouped, rows_in
 from .site_pages import layer_of
 
 PATH = CHECKOUT / "docs" / "board.html"
@@ -60,12 +60,10 @@ def refreshed(_text: str = "", root: Path = SUBMISSIONS) -> str:
 
 def tuned_entries(operation: str) -> list[ranking.Entry]:
     """Return the units with the best of equally many random settings."""
-    rows, found = rows_in(TUNED_RUNS), []
-    for one in ranking.kept_entries(operation):
-        place = (one.label, operation)
-        if own := tuple(row for row in rows if (row["unit"], row["operation"]) == place):
-            found.append(replace(one, league="equal tuning", rows=own))
-    return found
+    rows = [row for row in rows_in(TUNED_RUNS) if row["operation"] == operation]
+    own = dict(grouped(rows, lambda row: row["unit"]))
+    kept = (one for one in ranking.kept_entries(operation) if one.label in own)
+    return [replace(one, league="equal tuning", rows=tuple(own[one.label])) for one in kept]
 
 
 def league_of(entry: ranking.Entry) -> str:

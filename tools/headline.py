@@ -150,12 +150,9 @@ def rows_of(lines: Lines, every: Kept, counts: Sequence[Count] = ()) -> list[dic
             steps = [o.test for o in lines if (o.key, o.model, o.point, o.measure) == place]
             verdict, gap = plain("; ".join(filter(None, (line.test, *steps)))), None
             here = f"{line.solved}/{line.n} of same seeds"
-        rows.append(
-            {"claim": claim.text, "published": published, "here": here}
-            | {"difference in points": in_points(gap) if gap else UNKNOWN, "verdict": verdict}
-            | ({MANY: of_many} if more else {})
-            | {"source": source}
-        )
+        row = {"claim": claim.text, "published": published, "here": here}
+        row |= {"difference in points": in_points(gap) if gap else UNKNOWN, "verdict": verdict}
+        rows.append(row | ({MANY: of_many} if more else {}) | {"source": source})
     return rows
 
 

@@ -218,10 +218,9 @@ def _point(run: Any) -> tuple[Any, ...]:
 
 def _trained(run: Any, length: int, folder: Path) -> TrainedModel:
     config = run.config
-    typed = {name: v for name, v in config.as_dict().items() if config.is_typed(name)}
-    flags: dict[str, Any] = typed | {"max_iterations": length}
-    out = folder / str(length)
-    (found,) = sn.train(config.script, **flags, out=out)
+    flags: Any = {name: v for name, v in config.as_dict().items() if config.is_typed(name)}
+    flags |= {"max_iterations": length, "out": folder / str(length)}
+    (found,) = sn.train(config.script, **flags)
     return sn.load(found)
 
 
