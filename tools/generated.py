@@ -168,8 +168,7 @@ def batch_script(script: JobScript, _: str) -> str:
     """Return the file of a batch script, for any site, with all models and the published seeds."""
     count = len(shards(script.named_models(), None))
     return TEMPLATES.get_template("batch.sh").render(
-        script=script,
-        file=f"lfs_batch_jobs/{script.name}.sh",
+        **{"script": script, "file": f"lfs_batch_jobs/{script.name}.sh"},
         places=lambda e: ", ".join(f"{n} of {e.paper.reference}" for n in e.numbers),
         headers=headers(script.name, script.resources(), Site(), range(count), None),
         depth="/".join([".."] * (script.name.count("/") + 1)),

@@ -170,8 +170,8 @@ def _paired(claim: Any, runs: pd.DataFrame) -> Estimate:
     """Return how far our rate is above the rate of the other model, of the same seeds."""
     by, models = [*point_columns(claim.experiment), "seed"], (claim.model, claim.above)
     runs = runs.loc[runs["operation"] == claim.operation]
-    both = (runs.loc[runs["model"] == model] for model in models)
-    return by_seed.paired_test(models, *both, [c for c in by if c in runs]).difference
+    one, other = (runs.loc[runs["model"] == model] for model in models)
+    return by_seed.paired_test(models, one, other, [c for c in by if c in runs]).difference
 
 
 def drawing(lines: Lines) -> str:

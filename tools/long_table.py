@@ -131,8 +131,7 @@ def _judged(experiment: Experiment, runs: pd.DataFrame, notes: Mapping[str, str]
         for point, group, known in of_model:
             remark = note(notes, experiment.key, model, point)
             one = _rate(experiment, model, point, group)
-            of = experiment, known, group, remark
-            yield from _compared(one, *of) if known else [(one, None)]
+            yield from _compared(one, experiment, known, group, remark) if known else [(one, None)]
 
 
 def _rate(experiment: Experiment, model: str, point: str, runs: pd.DataFrame) -> dict[str, Any]:

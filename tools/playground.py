@@ -33,8 +33,7 @@ def refreshed(_text: str = "") -> str:
     bounds = nac_bound(2, 1), xavier_bound(2, 1), nau_bound(2, 1), xavier_bound(2, 1)
     starts = dict(zip(("nac", "gate", "nau", "npu"), bounds, strict=True))
     return TEMPLATES.get_template("playground.html").render(
-        starts=starts | {"nmu": [0.5 - NMU_BOUND, 0.5 + NMU_BOUND]},
-        ranges=ranges(),
+        **{"starts": starts | {"nmu": [0.5 - NMU_BOUND, 0.5 + NMU_BOUND]}, "ranges": ranges()},
         runs=json.loads(PATHS.read_text(encoding="utf-8")),
         solved={name: sum(int(row["solved"]) for row in rows) for name, _, _, rows in kept()},
     )

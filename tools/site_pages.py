@@ -58,9 +58,8 @@ def on_files(files: Any, config: Any) -> Any:
     linked = [str(p.relative_to(CHECKOUT)) for form in LINKED for p in CHECKOUT.glob(form)]
     for path in (*BESIDE, *linked):
         files.append(File.generated(config, path, abs_src_path=str(CHECKOUT / path)))
-    style = (FOLDER / "site.css").read_text("utf-8")
-    start = (CHECKOUT / "README.md").read_text("utf-8")
-    texts = {"index.md": start, "site.css": style}
+    shown = {"index.md": CHECKOUT / "README.md", "site.css": FOLDER / "site.css"}
+    texts = {name: path.read_text("utf-8") for name, path in shown.items()}
     texts |= {_page_of(entry): layer_page(entry) for entry in _published()}
     texts |= {f"task/{name}.md": task_page(spec) for name, spec in SCRIPTS.items()}
     for path, text in texts.items():

@@ -100,8 +100,8 @@ def tuned(entry: Entry, operation: str) -> tuple[list[dict[str, str]], list[dict
         | {"chosen": int(k == best)}
         for k, (one, own) in enumerate(zip(drawn, found, strict=True))
     ]
-    kept = [{name: (place | row)[name] for name in KEPT} for row in rows_of([models[best]], SEEDS)]
-    return kept, choices
+    runs = [{name: (place | row)[name] for name in KEPT} for row in rows_of([models[best]], SEEDS)]
+    return runs, choices
 
 
 def _score(rows: Sequence[dict[str, str]]) -> tuple[int, float]:
