@@ -72,7 +72,7 @@ EQUATIONS = {
     "F-3": Equation("((1 + x2)*sin(pi*x1) + x2*x3*x4)/3", 4, 3),
     "F-4": Equation("(sin(pi*x1) + cos(2*x2*sin(pi*x1)) + x2*x3*x4)/2", 4, 4),
     "pendulum": Equation("x2/9.81; -sin(x1)", 2, **_DYNAMICS),
-    "cart": Equation(_SUM, 4, 3, **_DYNAMICS),
+    "cart": Equation(_SUM, 4, 3, (900, 100)),
     "calc-add": Equation("x1 + x2", 2, **_CALC),
     "calc-sub": Equation("x1 - x2", 2, **_CALC),
     "calc-mul": Equation("x1*x2", 2, **_CALC),

@@ -33,7 +33,7 @@ def cart(x, angle, v, w):
 
 MORE = {
     "pendulum": (lambda a, b: (b / 9.81, -sin(a)), 900, 100, (-2, 2), 3, 4),
-    "cart": (cart, 900, 100, (-2, 2), 3, 4),
+    "cart": (cart, 900, 100, (-1, 1), 1.5, 2),
     "calc-add": (lambda a, b: (a + b,), 65536, 5000, (-10, 10), 10, 50),
     "calc-sub": (lambda a, b: (a - b,), 65536, 5000, (-10, 10), 10, 50),
     "calc-mul": (lambda a, b: (a * b,), 65536, 5000, (-10, 10), 10, 50),
