@@ -128,13 +128,25 @@ class SIRTask(RowsTask):
 
 
 def formula(model: PairNetwork) -> str:
-    """Return the right-hand sides of real powers; weights below 0.001 are left out."""
+    """Return the right-hand sides for positive states; weights and gates below 0.001 are 0."""
     unit, sums = (layer.layer for layer in model.layers)
-    powers = (unit.W_real.detach() * unit.gate().detach().round().unsqueeze(-1)).mT.tolist()
-    terms = [
-        " ".join(f"{n}^{p:.2f}" for n, p in zip("SIR", own, strict=True) if abs(p) > CUT) or "1"
-        for own in powers
+    gates = unit.gate().detach().tolist()
+    bases = [
+        name if gate > 1 - CUT else f"({gate:.3g} {name} {1 - gate:+.3g})"
+        for name, gate in zip("SIR", gates, strict=True)
     ]
+
+    def over_states(form: str, weights: list[float]) -> str:
+        known = zip(bases, gates, weights, strict=True)
+        return " ".join(form.format(base, w) for base, g, w in known if min(g, abs(w)) > CUT)
+
+    terms = []
+    imaginary_weights = getattr(unit, "W_im", torch.zeros_like(unit.W_real))
+    both = (W.detach().mT.tolist() for W in (unit.W_real, imaginary_weights))
+    for real, imaginary in zip(*both, strict=True):
+        angle = over_states("{1:+.3g} ln {0}", imaginary)
+        powers = over_states("{0}^{1:.3g}", real), angle and f"cos({angle})"
+        terms.append(" ".join(filter(None, powers)) or "1")
     sides = (
         " ".join(f"{w:+.3g} {t}" for w, t in zip(row, terms, strict=True) if abs(w) > CUT)
         for row in sums.W.detach().tolist()

@@ -4,10 +4,15 @@ from math import cos, exp, log, pi, sqrt
 
 import numpy as np
 import pytest
+import sympy
 import torch
+from sympy.parsing.sympy_parser import convert_xor, parse_expr
+from sympy.parsing.sympy_parser import implicit_multiplication_application as implicit
+from sympy.parsing.sympy_parser import standard_transformations as standard
 
 from stable_nalu.dataset.sobol import SobolPoints
 from stable_nalu.layer.registry import GeneralizedLayer
+from stable_nalu.network.pair import PairNetwork
 from stable_nalu.task import fractional_sir, powers
 from stable_nalu.task.table import SCRIPTS
 from tests.experiments.scripts import read, run, run_names
@@ -126,3 +131,23 @@ def test_gates_that_are_open_or_read_the_input():
     plain = GeneralizedLayer(2, 1, "iNALU").layer
     plain.load_state_dict(unit.state_dict() | {"g": torch.tensor([log(share / (1 - share))])})
     assert unit(x).item() == pytest.approx(plain(x).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("unit", ["NPU", "RealNPU"])
+def test_the_formula_of_a_model_computes_what_the_model_does(unit):
+    """Imaginary weights are cosines of logarithms, half-open gates are in it."""
+    model, states = PairNetwork(unit, 3, 4, 3, {}), np.random.default_rng(0).uniform(1, 9, (50, 3))
+    torch.manual_seed(0)
+    model.reset_parameters()
+    with torch.no_grad():
+        for parameter in model.layers[0].parameters():
+            parameter.uniform_(0.002, 1)
+        model.layers[0].layer.g[0] = 0
+    own, how = {n: sympy.Symbol(n) for n in "SIR"}, (*standard, implicit, convert_xor)
+    texts = [side.partition("=")[2] for side in fractional_sir.formula(model).split(";")]
+    sides = [
+        sympy.lambdify(list(own), parse_expr(text, own, transformations=how))(*states.T)
+        for text in texts
+    ]
+    expected = model(torch.from_numpy(states).float()).detach().numpy()
+    np.testing.assert_allclose(np.stack(sides, -1), expected, rtol=0.05, atol=0.05)
