@@ -294,7 +294,9 @@ def matching(names: Iterable[object], pattern: str) -> Iterator[tuple[re.Match[s
 
 
 def last_rows(table: pd.DataFrame, time: str = "step") -> pd.DataFrame:
-    return table.sort_values(time, kind="stable").drop_duplicates("name", keep="last")
+    """Return the last row of each run."""
+    rows = table.sort_values(time, kind="stable").drop_duplicates("name", keep="last")
+    return judge.measured_at_the_end(rows)
 
 
 def with_names(

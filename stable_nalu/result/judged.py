@@ -50,12 +50,21 @@ from stable_nalu.statistics import intervals as by_seed
 from stable_nalu.statistics.intervals import Estimate, Pairs, counted, difference, wilson
 from stable_nalu.statistics.setups import LEVEL, PUBLISHED, config_columns, expand_name
 from stable_nalu.statistics.summary import STEP, solved_of, summarize_runs, summary_of
-from stable_nalu.statistics.table import SPARSITY, Warn, best_row, groups, judge_tables, numeric
+from stable_nalu.statistics.table import (
+    DIVERGED,
+    SPARSITY,
+    Warn,
+    best_row,
+    groups,
+    judge_tables,
+    measured_at_the_end,
+    numeric,
+)
 from stable_nalu.task.table import SCRIPTS
 
 from .shard import how_to_run
 
-DIVERGED, TEST_ERROR = "diverged", "extrapolation.last"
+TEST_ERROR = "extrapolation.last"
 OUTCOME = ("threshold", "solved", STEP, SPARSITY, TEST_ERROR, DIVERGED)
 """Columns behind those that tell judged runs apart, with the names that `statistics` uses."""
 
@@ -571,8 +580,9 @@ def measured_points(experiment: Experiment, runs: pd.DataFrame) -> list[Measured
 
     runs: one row per measured run.
     """
-    given = published_measures(experiment.key)
-    found: list[MeasuredPoint] = []
+    given, found = published_measures(experiment.key), list[MeasuredPoint]()
+    errors = [m.column for m in experiment.measures if m.lower and m.column in runs]
+    runs = measured_at_the_end(runs, errors)
     for key, point, options, group in places(experiment, runs):
         model = experiment.model(key)
         settings = options_of(experiment, runs_of(model, [0], None)[0]) | dict(options)

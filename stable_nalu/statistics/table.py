@@ -28,6 +28,8 @@ SPARSITY = "sparse.error.max"
 ERRORS = VALIDATION, TEST, SPARSITY
 DIVERGED_AT = "diverged.at"
 """Column, where it is known: the step at which a run diverged, in all rows of the run."""
+DIVERGED = "diverged"
+"""Column of kept runs: whether a run diverged."""
 INCLUSIVE = "inclusive"
 """Column: whether an error equal to the threshold is low enough."""
 BEST_STEP = "best.step"
@@ -255,6 +257,22 @@ def best_row(validation: np.ndarray, best_range: int = setups.BEST_RANGE) -> int
     first = max(0, size - best_range)
     last = validation[first:]
     return size - 1 if np.isnan(last).all() else first + int(np.nanargmin(last))
+
+
+def measured_at_the_end(table: pd.DataFrame, columns: Iterable[str] | None = None) -> pd.DataFrame:
+    """Return last rows of runs without measures of those that diverged, logged before they did.
+
+    columns: of measures; None: all of them.
+    """
+    if DIVERGED_AT in table:
+        lost = table[DIVERGED_AT].notna()
+    elif DIVERGED in table:
+        lost = table[DIVERGED].astype(float) == 1
+    else:
+        return table
+    if columns is None:
+        columns = [name for name in table if name.startswith("metric.") and "@" not in name]
+    return table.assign(**{name: table[name].mask(lost) for name in columns})
 
 
 def reduce_run(

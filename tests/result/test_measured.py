@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from stable_nalu.base.files import cells_of
+from stable_nalu.figure.runs import last_rows
 from stable_nalu.paper.experiment import Measure
 from stable_nalu.paper.index import EXPERIMENTS
 from stable_nalu.result import batch, judged, reproduce, stored
@@ -165,6 +166,19 @@ def judged_table(experiment, lines, warn, runs=None):
     expected = runs or judged.runs_of(model, [0, 1], None)
     table = pd.DataFrame(lines, columns=["name", "step", VALID, TEST, "sparse.error.max"])
     return judged.judged_runs(experiment, {model.csv: table}, expected, warn)
+
+
+def test_errors_that_a_run_had_before_it_diverged_do_not_count():
+    runs = made_up()
+    runs.loc[0, "diverged"] = 1
+    found = points(runs)["nac", "add", VALID].numbers
+    assert (found["runs"], found["not finite"], found["best"]) == (3, 1, 10)
+    logged = pd.DataFrame({"name": ["a", "a", "b"], "step": [0, 10, 0], VALID: [3.0, 1.0, 2.0]})
+    ends = last_rows(logged.assign(**{"diverged.at": [math.nan, math.nan, 5.0]}))
+    assert dict(zip(ends["name"], ends[VALID].fillna(math.inf), strict=True)) == {
+        "a": 1,
+        "b": math.inf,
+    }
 
 
 def test_a_run_that_ends_early_diverged():
