@@ -16,7 +16,7 @@ from stable_nalu.figure.panels import draw_series, sweep_panels
 from stable_nalu.figure.runs import Context, Part, Product, Runs, drawn, kind, last_rows, numbers
 from stable_nalu.statistics.intervals import student
 from stable_nalu.statistics.setups import operation_label
-from stable_nalu.statistics.table import TEST, VALIDATION
+from stable_nalu.statistics.table import TEST, VALIDATION, best_rows
 from stable_nalu.statistics.thresholds import ArithmeticTask, closed_form
 
 from .arithmetic_units import on_data_set
@@ -34,18 +34,20 @@ def errors(
     y_label: str,
     parameter: str = "",
     limit: Callable[[str], float] | None = None,
+    selected_by: str = "",
 ) -> Product:
     """Draw the error of every run by groups, with geometric means and their 95 % intervals.
 
     groups: column of the errors, or value of the `parameter` of runs, and its label. limit: of a
-    group, what its errors are divided by: below 1 is solved.
+    group, what its errors are divided by: below 1 is solved. selected_by: see `Experiment`.
     """
     tables = context.present(("name", "step", *([parameter] if parameter else groups)))
     shown = context.looks(tables)
     figure, axes = style.subplots((16.0, 9.0))
     rows, said = [], []
     for place, (label, table) in enumerate(tables.items()):
-        ends, look = last_rows(table), shown[label]
+        ends = best_rows(table, selected_by) if selected_by else table
+        ends, look = last_rows(ends), shown[label]
         aside = 0.7 * ((place + 0.5) / len(tables) - 0.5)
         dots: dict[str, Any] = {"color": look.color, "alpha": 0.35, "marker": ".", "markersize": 3}
         found = []
@@ -175,7 +177,7 @@ EXPERIMENTS = (
         tuple(_with_operations(_SUMS, own).model(key, label, text, csv=f"mclstm-recurrent/{key}")
               for key, (label, text, own) in _CELLS.items()),
         drawn(Part(errors, groups=_SIGNS, y_label="Error at length 100 / threshold",
-                   parameter="operation", limit=_threshold)),
+                   parameter="operation", limit=_threshold, selected_by=VALIDATION)),
         parameter="operation", criterion=MEASURED,
         measures=(Measure(TEST, "squared error, 100 steps"),
                   Measure(VALIDATION, "squared error, 20 steps")),

@@ -54,7 +54,7 @@ from stable_nalu.statistics.table import (
     DIVERGED,
     SPARSITY,
     Warn,
-    best_row,
+    best_rows,
     groups,
     judge_tables,
     measured_at_the_end,
@@ -279,9 +279,7 @@ def _measures(
     last = table.drop_duplicates("name", keep="last").set_index("name")
     chosen = last
     if by := experiment.selected_by:
-        logged = table.groupby("name", sort=False)
-        best = [rows.index[best_row(rows[by].to_numpy(float), len(rows))] for _, rows in logged]
-        chosen = table.loc[best].set_index("name").loc[last.index]
+        chosen = best_rows(table, by).set_index("name").loc[last.index]
     found: dict[str, Any] = {c: _rounded(chosen[c], experiment, c) for c in columns}
     clock = numeric(table, ["epoch"], csv)["epoch"] if "epoch" in table else table["step"]
     for column in columns:

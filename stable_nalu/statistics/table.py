@@ -259,6 +259,12 @@ def best_row(validation: np.ndarray, best_range: int = setups.BEST_RANGE) -> int
     return size - 1 if np.isnan(last).all() else first + int(np.nanargmin(last))
 
 
+def best_rows(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the row of each run where a column was lowest, of rows in step order."""
+    runs = table.groupby("name", sort=False)[by]
+    return table.loc[[own.index[best_row(own.to_numpy(float), len(own))] for _, own in runs]]
+
+
 def measured_at_the_end(table: pd.DataFrame, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """Return last rows of runs without measures of those that diverged, logged before they did.
 
