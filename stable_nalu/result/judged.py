@@ -139,7 +139,7 @@ def point_columns(key: str) -> tuple[str, ...]:
     experiment = EXPERIMENTS[key]
     measured, parameter = experiment.is_measured, experiment.parameter
     found = dict.fromkeys(() if measured else ("operation", "interpolation.range"))
-    left_out = _NO_POINT if measured else {"model", "extrapolation.range", *_NO_POINT}
+    left_out = _NO_POINT if measured else _NO_POINT | {"model", "layer.type", "extrapolation.range"}
     for model in experiment.models:
         runs = runs_of(model, model.seeds[:1] if measured else [0], None)
         options = [options_of(experiment, run) for run in runs]
