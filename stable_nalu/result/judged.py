@@ -71,6 +71,7 @@ OUTCOME = ("threshold", "solved", STEP, SPARSITY, TEST_ERROR, DIVERGED)
 Runs = pd.DataFrame
 _DIGITS, _DIGITS_OF_FIGURES = 7, 4
 _NO_POINT = {"name", "seed", "max.iterations", "max.epochs", "log.interval"}
+_OF_MODELS = {"model", "model_code", "layer.type", "extrapolation.range"}
 MARGIN = 0.05
 """The margin of equivalence: five points of a rate, or five percent of a mean."""
 
@@ -139,7 +140,7 @@ def point_columns(key: str) -> tuple[str, ...]:
     experiment = EXPERIMENTS[key]
     measured, parameter = experiment.is_measured, experiment.parameter
     found = dict.fromkeys(() if measured else ("operation", "interpolation.range"))
-    left_out = _NO_POINT if measured else _NO_POINT | {"model", "layer.type", "extrapolation.range"}
+    left_out = _NO_POINT if measured else _NO_POINT | _OF_MODELS
     for model in experiment.models:
         runs = runs_of(model, model.seeds[:1] if measured else [0], None)
         options = [options_of(experiment, run) for run in runs]

@@ -58,3 +58,8 @@ def test_the_key_of_a_row_is_what_tells_runs_apart():
         assert resource["schema"]["primaryKey"] == identifying(key)
     with pytest.raises(UsageError, match="column speed of nips-sltr-in2 is declared nowhere"):
         datapackage.field_of(EXPERIMENTS["nips-sltr-in2"], "speed")
+
+
+def test_columns_that_tell_runs_apart_are_declared_before_any_are_kept():
+    for key, experiment in EXPERIMENTS.items():
+        assert all(datapackage.field_of(experiment, column) for column in identifying(key))
