@@ -337,27 +337,27 @@ class RestartRule:
         self._stored = np.zeros(runs, np.int64)
         self._high = np.zeros(runs, np.int64)
         """Errors up to the last one that is above the threshold."""
-        self._errors = [[np.zeros(0, np.float32)] for _ in range(runs)]
+        self._errors: list[list[tuple[np.ndarray, int]]] = [[] for _ in range(runs)]
+        """Parts of the record, and how often each is repeated."""
 
-    def record(self, errors: np.ndarray) -> None:
-        """Append errors `(runs, any number)`."""
+    def record(self, errors: np.ndarray, times: int = 1) -> None:
+        """Append errors `(runs, any number)`, each `times` times."""
         errors = errors.astype(np.float32)
-        high = errors > self.threshold
-        ends = self._stored + errors.shape[1] - high[:, ::-1].argmax(1)
+        added, high = errors.shape[1] * times, (errors > self.threshold).repeat(times, 1)
+        ends = self._stored + added - high[:, ::-1].argmax(1)
         self._high = np.where(high.any(1), ends, self._high)
-        self._stored += errors.shape[1]
+        self._stored += added
         for parts, own in zip(self._errors, errors, strict=True):
-            parts.append(own)
-
-    def _recorded(self, run: int) -> np.ndarray:
-        self._errors[run] = [np.concatenate(self._errors[run])]
-        return self._errors[run][0]
+            if parts and len(own) == 1 and np.array_equal(parts[-1][0], own):
+                parts[-1] = own, parts[-1][1] + times
+            else:
+                parts.append((own, times))
 
     def due(self) -> list[int]:
         """Return the runs to initialise again, and empty their records."""
         restarted = [run for run in range(len(self.counts)) if self._stuck(run)]
         for run in restarted:
-            self._errors[run] = [np.zeros(0, np.float32)]
+            self._errors[run] = []
             self._stored[run] = self._high[run] = 0
             self.counts[run] += 1
         return restarted
@@ -367,19 +367,26 @@ class RestartRule:
         # A mean is above the threshold only if an error is.
         if stored <= self.max_stored or self._high[run] <= stored // 2:
             return False
-        older, newer = np.split(self._recorded(run), [stored // 2])
+        every = np.concatenate([own.repeat(times) for own, times in self._errors[run]])
+        older, newer = np.split(every, [stored // 2])
         with np.errstate(invalid="ignore", over="ignore"):  # infinite errors never restart
             mean = newer.mean()
             return bool(older.mean() <= mean + newer.std() and mean > self.threshold)
 
     def get_state(self, run: int) -> dict[str, Any]:
-        return {"count": self.counts[run], "errors": torch.from_numpy(self._recorded(run))}
+        parts = self._errors[run]
+        values = np.concatenate([np.zeros(0, np.float32), *(own for own, _ in parts)])
+        times = [times for own, times in parts for _ in own]
+        return {"count": self.counts[run], "errors": torch.from_numpy(values), "times": times}
 
     def set_state(self, run: int, state: Mapping[str, Any]) -> None:
-        errors = state["errors"].numpy()
-        self.counts[run], self._errors[run] = state["count"], [errors]
-        self._stored[run] = len(errors)
-        self._high[run] = 1 + np.flatnonzero(errors > self.threshold).max(initial=-1)
+        values, times = state["errors"].numpy(), state["times"]
+        once = all(number == 1 for number in times)
+        pairs = zip(values[:, None], times, strict=True)
+        self.counts[run], self._errors[run] = state["count"], [(values, 1)] if once else [*pairs]
+        ends = np.cumsum(times, dtype=np.int64)
+        self._stored[run] = ends[-1] if len(ends) else 0
+        self._high[run] = ends[values > self.threshold].max(initial=0)
 
 
 class SingleLayerBenchmark(SingleLayerTask):
@@ -397,7 +404,7 @@ class SingleLayerBenchmark(SingleLayerTask):
 
     def end(self, training: Training, units: int) -> None:
         if self._restarts is not None:
-            self._restarts.record(training.errors[RESULT_VALID][:, None].repeat(units, 1))
+            self._restarts.record(training.errors[RESULT_VALID][:, None], units)
             if training.clock and training.clock % self.config.reinit_epoch_interval == 0:
                 due = self._restarts.due()
                 training.restart([(run, self._restarts.counts[run] - 1) for run in due])

@@ -179,13 +179,14 @@ def test_a_run_is_stuck_if_its_loss_is_high_and_has_not_fallen(losses, stuck):
     assert rule.due() == [0] * stuck
 
 
-def test_a_saved_restart_rule_goes_on_as_if_it_had_not_been_saved():
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_saved_restart_rule_goes_on_as_if_it_had_not_been_saved(times):
     losses = np.random.default_rng(0).lognormal(0.3, 1, (2, 40))
     going, saved = RestartRule(2, 10, 1.0), RestartRule(2, 10, 1.0)
     decisions = []
     for at in range(0, 40, 4):
         for rule in (going, saved):
-            rule.record(losses[:, at : at + 4])
+            rule.record(losses[:, at : at + (4 if times == 1 else 1)], times)
             decisions.append(rule.due())
         states = [saved.get_state(run) for run in range(2)]
         saved = RestartRule(2, 10, 1.0)
