@@ -13,8 +13,10 @@ from tests.figure.drawing import exported
 def test_errors_are_divided_by_thresholds_and_counted(tmp_path):
     limit = closed_form(ArithmeticTask("mul", ExtrapolationRange(1, 2), 10, steps=100))
     rows = [
-        {"name": f"r{k}", "step": 5000, "operation": "mul", "metric.test.extrapolation": e * limit}
+        {"name": f"r{k}", "step": step, "operation": "mul"}
+        | {"metric.test.extrapolation": e * limit * worse, "metric.valid.interpolation": e * worse}
         for k, e in enumerate((0.1, 10.0, math.inf))
+        for step, worse in ((4000, 1), (5000, 100))
     ]
     (product,) = exported("mclstm/recurrent", tmp_path, {"mclstm-recurrent/mc-lstm": rows})
     table = product.side["mclstm-recurrent_plot_data"].set_index("group")
