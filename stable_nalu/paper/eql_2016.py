@@ -146,7 +146,7 @@ _FIGURE = measured(
     "No text gives the cart's inputs: here they are within 1, tests within 1.5 and 2, as within 2, "
     "3 and 4 errors outside are 20 to 65 times the published ones. The penalty acts from a quarter "
     "to 19/20 of them, then small weights are 0. MLPs have two layers of 20 tanh units and no "
-    "penalty. The mean squared error is that of an output. Tables here sum up all networks, "
-    "figures the chosen ones.",
+    "penalty. The mean squared error is of one output. Tables here sum up all networks, figures "
+    "the chosen ones.",
 )
 EXPERIMENTS = (replace(_FIGURE, models=_MODELS),)

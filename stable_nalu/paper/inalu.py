@@ -140,7 +140,7 @@ _STARTS = replace(
 _ALSO = (
     "The rate is 0.001, where the description of the released code has 0.01: with 0.01, many more "
     "runs are solved than published. This rate, and a penalty that always changes all parameters, "
-    "were chosen among some settings by 90 published runs: those of iNALU (iw) on exponential-0.2, "
+    "were chosen among some settings by 90 published runs of iNALU (iw), on exponential-0.2, "
     "normal-centred and normal-below, without sums."
 )
 EXPERIMENTS = (
@@ -161,6 +161,6 @@ EXPERIMENTS = (
         "inalu/starts", "Two layers by the means of their initial weights",
         SCHLOER_2020, "experiment 3", _STARTS, {"inalu-iw": _UNITS["inalu-iw"]},
         **_COMMON | {"parameter": "mean.w"}, rate=4000,
-        note="No script of it was released: selector, restarts and penalty are those of "
+        note="No script of it was released: selector, restarts and penalty are as in "
         "inalu/functions."),
 )

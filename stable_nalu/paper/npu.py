@@ -214,7 +214,7 @@ _LARGE = measured(
     rate=1500,
     note="By the released code, whose runs are the ten with the lowest test errors of 10 or "
     "20; the text says ten runs. Test ranges of the code: [-2, 2], of the inverse [-0.5, 0], "
-    "of the root [0, 4]; of the text [-4, 4], [-0.5, 0.5], [0, 4]. Sobol points are those of "
-    "scipy, in Gray order without the origin.",
+    "of the root [0, 4]; of the text [-4, 4], [-0.5, 0.5], [0, 4]. Sobol points are scipy's, "
+    "in Gray order without the origin.",
 )
 EXPERIMENTS = (_SIR, _SIMPLE, replace(_LARGE, models=(*_LARGE.models, _NMU)))

@@ -343,10 +343,10 @@ class RestartRule:
     def record(self, errors: np.ndarray, times: int = 1) -> None:
         """Append errors `(runs, any number)`, each `times` times."""
         errors = errors.astype(np.float32)
-        added, high = errors.shape[1] * times, (errors > self.threshold).repeat(times, 1)
-        ends = self._stored + added - high[:, ::-1].argmax(1)
+        count, high = errors.shape[1], errors > self.threshold
+        ends = self._stored + times * (count - high[:, ::-1].argmax(1))
         self._high = np.where(high.any(1), ends, self._high)
-        self._stored += added
+        self._stored += times * count
         for parts, own in zip(self._errors, errors, strict=True):
             if parts and len(own) == 1 and np.array_equal(parts[-1][0], own):
                 parts[-1] = own, parts[-1][1] + times

@@ -425,8 +425,9 @@ def _tested(table: Any, words: Sequence[str]) -> tuple[np.ndarray, str]:
     return marked, ""
 
 
-FIELDS = ["target", "input_names", "outputs", "train", "test"]
-FIELDS += ["data", "noise", "scale", "threshold"]
+FIELDS = [
+    "target", "input_names", "outputs", "train", "test", "data", "noise", "scale", "threshold"
+]  # fmt: skip
 
 
 def numbered(count: int) -> tuple[str, ...]:
